@@ -1,1 +1,1 @@
-"""One command per performance claim: ``python -m benchmarks.NAME [--quick]``; what they share is in `benchmarks.frame`."""
+"""One command per performance claim: ``python -m benchmarks.NAME [--quick]``; `benchmarks.frame` is the convention."""

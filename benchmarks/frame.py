@@ -1,4 +1,4 @@
-"""What all benchmarks of the project share: sides that take turns, medians, a table, and one JSON object as the last line.
+"""What all benchmarks share: sides that take turns, medians, a table, and one JSON object as the last line.
 
 A benchmark says what its sides are and what it makes of their medians; a timing is never a test.
 """
