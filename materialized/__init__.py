@@ -1,0 +1,1 @@
+"""What has been computed: the store, chunk files, windows and the in-process reader."""
