@@ -1,4 +1,4 @@
-"""What all tests run under: quiet libraries, and properties that are judged by what they say, not by how long they take."""
+"""What all tests run under: quiet libraries, and properties judged by what they say, not by how long they take."""
 
 from __future__ import annotations
 

@@ -1,0 +1,49 @@
+"""The whole line as the README runs it, on a part of the taxi trips: plan, materialize, train, export; then again."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.commands import ROOT, forebay
+
+TAXI = ROOT / "examples" / "taxi"
+ROWS_PER_FILE = 150
+
+
+@pytest.fixture(scope="module")
+def taxi(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example with the first rows of each of its files."""
+    copy = tmp_path_factory.mktemp("taxi")
+    shutil.copytree(TAXI / "models", copy / "models")
+    shutil.copy(TAXI / "dataset.yaml", copy)
+    (copy / "data").mkdir()
+    for path in sorted((TAXI / "data").glob("*.csv")):
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        (copy / "data" / path.name).write_text("".join(lines[: ROWS_PER_FILE + 1]), encoding="utf-8")
+    return copy
+
+
+def files(directory: Path) -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in sorted(directory.rglob("*")) if path.is_file()}
+
+
+def test_line_runs_and_the_second_time_computes_nothing(taxi: Path) -> None:
+    names = ["tip", "tip_any", "tip_card", "tip_cross", "tip_fine"]
+    command = ["run", *(f"models/{name}.yaml" for name in names), "--data", "dataset.yaml", "--store", "store"]
+    command += ["--output", "trained", "--export", "tip_cross"]
+
+    first = forebay(*command, directory=taxi)
+    for name in names:
+        assert re.search(rf"\b{name}\b.*\d", first), f"no line about {name} in\n{first}"
+    shared = re.search(r"hits (\d+(?:\.\d+)?) %", first)
+    assert shared, first
+    assert 60 < float(shared[1]) < 90
+
+    stored = files(taxi / "store")
+    again = forebay(*command, directory=taxi)
+    assert "hits 100 %" in again
+    assert files(taxi / "store") == stored
