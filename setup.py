@@ -43,8 +43,8 @@ EXTRAS = {
         "tfx-bsl>=1.21,<1.22",
     ],
     "trainer": ["tensorflow>=2.20,<2.22", *TRAINING],
-    # Instead of `trainer`, never beside it: tensorflow-tpu brings its own `tensorflow` folder. Its last version is the one
-    # pinned here; libtpu from 0.0.34 on lacks a symbol that it loads.
+    # Instead of `trainer`, never beside it: tensorflow-tpu brings its own `tensorflow` folder. Its last version is the
+    # one pinned here; libtpu from 0.0.34 on lacks a symbol that it loads.
     "tpu": ["tensorflow-tpu==2.20.0", "libtpu>=0.0.14,<=0.0.27", *TRAINING],
     "dev": [
         "hypothesis>=6.115,<7",
