@@ -62,7 +62,8 @@ class Store:
             if not store.exists(layout.STORE_FILE):
                 if found:
                     raise NotAStoreError(
-                        f"{store.path}: expected a store, found a folder without {layout.STORE_FILE}, with {found[0]!r} in it"
+                        f"{store.path}: expected a store, found a folder without {layout.STORE_FILE},"
+                        f" with {found[0]!r} in it"
                     )
                 if not create:
                     raise NotAStoreError(f"{store.path}: expected a store, found nothing")
@@ -80,7 +81,8 @@ class Store:
             ) from error
         if version != layout.FORMAT:
             raise FormatVersionError(
-                f"{self.path}: found a store of format version {version!r}, expected {layout.FORMAT}, which this Forebay knows"
+                f"{self.path}: found a store of format version {version!r}, expected {layout.FORMAT},"
+                " the one that this Forebay knows"
             )
 
     def require_writable(self) -> None:
