@@ -12,11 +12,13 @@ def add_models(parser: argparse.ArgumentParser) -> None:
 
 def add_data(parser: argparse.ArgumentParser) -> None:
     """``--data``: the dataset file."""
-    parser.add_argument("--data", required=True, metavar="FILE", help="dataset file (YAML): where the log is, its columns")
+    parser.add_argument(
+        "--data", required=True, metavar="FILE", help="dataset file (YAML): where the log is and what is in it"
+    )
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
     """``--store``: where materialized columns are kept."""
     parser.add_argument(
-        "--store", required=True, metavar="PATH", help="the store: a local directory, gs://bucket/path or s3://bucket/path"
+        "--store", required=True, metavar="PATH", help="the store: a directory, gs://bucket/path or s3://bucket/path"
     )

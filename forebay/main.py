@@ -3,8 +3,8 @@
 Each verb is a module with ``add_arguments(parser)`` and ``run(arguments) -> int``, imported only when its verb runs, so
 that ``forebay --help`` and ``forebay plan`` stay quick.
 
-Exit codes: 0 done; 1 something went wrong that is not the user's input; 2 the user's input is wrong (a spec, an option, a
-file); 130 interrupted. What nobody foresaw keeps its traceback.
+Exit codes: 0 done; 1 something went wrong that is not the user's input; 2 the user's input is wrong (a spec, an option,
+a file); 130 interrupted. What nobody foresaw keeps its traceback.
 """
 
 from __future__ import annotations

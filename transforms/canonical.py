@@ -10,15 +10,20 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from transforms.errors import NotCanonicalError
 
-Value: TypeAlias = "None | bool | int | float | str | bytes | Sequence[Value] | Mapping[str, Value]"
+Value: TypeAlias = "bool | int | float | str | bytes | Sequence[Value] | Mapping[str, Value] | None"
 
 
-def _tagged(value: Value) -> object:
+def tagged(value: Value) -> dict[str, Any]:
+    """``value`` as a JSON value in which each scalar and container says its type: ``{"int": "1"}``, ``{"list": […]}``.
+
+    Raises:
+      NotCanonicalError: where some part of ``value`` has no canonical form.
+    """
     if value is None:
         return {"none": None}
     if isinstance(value, bool):  # before int: a bool is an int to Python, and not to us
@@ -34,9 +39,9 @@ def _tagged(value: Value) -> object:
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
             raise NotCanonicalError(f"a mapping with keys that are not strings has no canonical form: {value!r}")
-        return {"map": {str(key): _tagged(item) for key, item in value.items()}}
+        return {"map": {str(key): tagged(item) for key, item in value.items()}}
     if isinstance(value, (list, tuple)):
-        return {"list": [_tagged(item) for item in value]}
+        return {"list": [tagged(item) for item in value]}
     raise NotCanonicalError(f"{type(value).__module__}.{type(value).__qualname__} has no canonical form: {value!r}")
 
 
@@ -46,7 +51,37 @@ def canonical_json(value: Value) -> str:
     Raises:
       NotCanonicalError: where some part of ``value`` has no canonical form.
     """
-    return json.dumps(_tagged(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return json.dumps(tagged(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def from_tagged(value: Any) -> Value:
+    """The value that `tagged` wrote; every sequence comes back as a tuple, which has the same canonical form.
+
+    Raises:
+      NotCanonicalError: where ``value`` is nothing that `tagged` writes.
+    """
+    if not isinstance(value, dict) or len(value) != 1:
+        raise NotCanonicalError(f"expected an object with one key that names a type, found {value!r}")
+    ((tag, item),) = value.items()
+    if tag == "none" and item is None:
+        return None
+    if tag == "bool" and isinstance(item, bool):
+        return item
+    if isinstance(item, str) and tag in _READERS:
+        return _READERS[tag](item)
+    if tag == "map" and isinstance(item, dict):
+        return {name: from_tagged(inner) for name, inner in item.items()}
+    if tag == "list" and isinstance(item, list):
+        return tuple(from_tagged(inner) for inner in item)
+    raise NotCanonicalError(f"no value is written as {value!r}")
+
+
+_READERS: Mapping[str, Callable[[str], Value]] = {
+    "int": int,
+    "float": float.fromhex,
+    "str": str,
+    "bytes": bytes.fromhex,
+}
 
 
 def digest(value: Value) -> str:

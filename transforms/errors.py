@@ -15,6 +15,10 @@ class NotCanonicalError(InputError):
     """A value has no canonical form, so nothing that contains it can have an identity."""
 
 
+class GraphError(ForebayError):
+    """A graph was asked for a node that it does not hold, or what was stored as a graph is none."""
+
+
 class SpecError(InputError):
     """A spec or dataset file is wrong; the message says file, line, what was found and what was expected."""
 
@@ -23,7 +27,8 @@ class OperatorError(InputError):
     """An operator was given arguments that it does not take; says which argument, what was found, what is accepted.
 
     Attributes:
-      argument: index of the argument at fault in the call, counting keyword arguments after positional ones, or None for the call as a whole.
+      argument: index of the argument at fault in the call, counting keyword arguments after positional ones, or None
+        for the call as a whole.
     """
 
     def __init__(self, message: str, argument: int | None = None):

@@ -36,7 +36,7 @@ class Node:
     operator: str
     version: int
     parameters: Mapping[str, Value]
-    inputs: tuple[Node, ...]
+    inputs: tuple[Node, ...] = field(repr=False)  # a graph written out as a tree can be exponentially long
     type: ColumnType
     analyzer: bool = False
     identity: str = field(init=False)
