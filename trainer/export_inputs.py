@@ -1,4 +1,4 @@
-"""What an exported model takes: how raw columns become plain tensors of a signature, and features of `tf.train.Example`.
+"""What an exported model takes: raw columns as plain tensors of a signature, and as features of `tf.train.Example`.
 
 A SavedModel's signatures know named tensors only: no nulls and no lists. This module says which tensors stand for a
 column, and turns them back into the values that the compiled function takes. Turning Arrow tables into such requests is
@@ -8,8 +8,8 @@ As tensors (signature ``serving_default``), a column ``x`` is
 
 * not nullable: ``x`` [batch];
 * nullable: ``x`` [batch] and ``x__present`` [batch], bool; what stands in ``x`` where it is not present is ignored;
-* a list: ``x`` [batch, longest], padded at the end with anything, and ``x__lengths`` [batch], int64. All tensors have the
-  batch first, so that a server may put requests together.
+* a list: ``x`` [batch, longest], padded at the end with anything, and ``x__lengths`` [batch], int64. All tensors have
+  the batch first, so that a server may put requests together.
 
 As features of an Example (signature ``examples``), a missing value and an empty list are a missing (or empty) feature.
 ``tf.train.Example`` has no double: a float list ``x`` is exact only for values that are float32. Beside it stands

@@ -5,6 +5,7 @@ The check of an export asks it for rows of the log through here; so may anyone w
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -49,7 +50,7 @@ def _rows(value: Value) -> Sequence[Sequence[Any]]:
     """Each row's values: none for a null or an empty list."""
     if isinstance(value, tf.RaggedTensor):
         values, splits = value.values.numpy().tolist(), value.row_splits.numpy().tolist()
-        return [values[start:end] for start, end in zip(splits[:-1], splits[1:], strict=True)]
+        return [values[start:end] for start, end in itertools.pairwise(splits)]
     if isinstance(value, Nullable):
         pairs = zip(value.values.numpy().tolist(), value.present.numpy().tolist(), strict=True)
         return [[item] if present else [] for item, present in pairs]
