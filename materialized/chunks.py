@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from materialized import layout
 from materialized.errors import MismatchError, SliceError
 from materialized.store import Store
-from transforms.canonical import digest
+from transforms.canonical import Value, digest
 
 _SLICE = re.compile(r"(-?\d*):(-?\d*)")
 
@@ -112,9 +112,9 @@ def rows_of_part(ordinal: int, parts: int, rows: int) -> range:
     return range(ordinal * rows // parts, (ordinal + 1) * rows // parts)
 
 
-def chunk_identity(source_digest: str, options: dict[str, object]) -> str:
+def chunk_identity(source_digest: str, options: Mapping[str, Value]) -> str:
     """Name of the chunk that ``options`` (format, schema, which part) make of a file with ``source_digest``."""
-    return digest({"source": source_digest, **options})  # type: ignore[dict-item]  # digest itself refuses what has no form
+    return digest({"source": source_digest, **options})
 
 
 def write_manifest(store: Store, manifest: Manifest) -> int:

@@ -46,9 +46,14 @@ def raw_chunk(chunk: str) -> str:
     return f"raw/{_digest(chunk)}.parquet"
 
 
+def groups() -> str:
+    """Folder of the descriptors of write groups."""
+    return "groups"
+
+
 def group(group: str) -> str:
     """Key of the descriptor of write group ``group``."""
-    return f"groups/{_digest(group)}.json"
+    return f"{groups()}/{_digest(group)}.json"
 
 
 def chunk_files(chunk: str) -> str:
