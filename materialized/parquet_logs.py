@@ -51,7 +51,6 @@ def unified_schema(files: Sequence[LogFile]) -> tuple[dict[str, ColumnType], dic
             having = {path for path, _ in found}
             lacking = next(path for path, _ in schemas if path not in having)
             raise SourceError(f"{lacking}: expected a column {name!r}, which {found[0][0]} has, found none")
-        kinds = [(path, field, ColumnType.from_arrow(field.type, field.nullable)) for path, field in found]
         column_type = _unified(name, found)
         if column_type is None:
             unsupported[name] = str(found[0][1].type)

@@ -1,0 +1,226 @@
+"""The in-process reader: a model's materialized columns as a ``tf.data.Dataset``.
+
+What rows come in what order is `materialized.delivery`; this module makes tensors of them. A batch crosses from NumPy
+to TensorFlow as a few packed arrays, and is cut into one tensor per feature by TensorFlow itself, so that the cost of a
+batch hardly grows with its columns. This is the only module of the room that imports TensorFlow when it is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
+
+from materialized.chunk_header import BLOCK_ROWS
+from materialized.chunks import ChunkEntry, Manifest
+from materialized.delivery import FILTER, LABEL, SPLIT, WEIGHT, BlockReader, Delivery, Position, Source, blocks_of
+from materialized.packing import PackedRows, Packing
+from materialized.splits import Split
+from materialized.store import Store
+from transforms.specs import Evaluate
+from transforms.types import ColumnType, DType, Shape
+
+FEATURE = "feature."
+"""How the roles of features begin; what follows is the feature's name."""
+
+PARTS = ("all", "train", "evaluate")
+
+_TENSORFLOW = {
+    DType.STRING: tf.string,
+    DType.BOOL: tf.bool,
+    DType.INT64: tf.int64,
+    DType.UINT64: tf.int64,
+    DType.FLOAT32: tf.float32,
+    DType.FLOAT64: tf.float64,
+}
+"""uint64 travels as the int64 with the same bits."""
+
+
+class Batch(NamedTuple):
+    """Some rows of a model's data.
+
+    Attributes:
+      features: by name; ``[batch]``, ``[batch, width]`` or ragged ``[batch, None]``.
+      label: ``[batch]`` float32.
+      weight: ``[batch]`` float32; ones where the model has no weight.
+      position: ``[3]`` int64, a `Position`: how far rows are delivered after this batch.
+    """
+
+    features: dict[str, Any]
+    label: Any
+    weight: Any
+    position: Any
+
+
+class Reader:
+    """Reads a model's rows from a store.
+
+    Two passes with the same arguments give the same batches, bit by bit; a pass from a batch's position gives exactly
+    the batches that followed it. Each row that the filter and the part keep is delivered exactly once an epoch.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        entries: Sequence[ChunkEntry],
+        columns: Mapping[str, tuple[str, ColumnType]],
+        evaluate: Evaluate | None = None,
+        part: str = "all",
+        manifest: Manifest | None = None,
+        block_rows: int = BLOCK_ROWS,
+    ):
+        """Reads ``columns`` of ``entries``.
+
+        Args:
+          store: where the columns are.
+          entries: which manifest entries, in the log's order.
+          columns: identity and type of each column by role: ``feature.NAME``, ``label``, and where the model has them
+            ``weight``, ``filter`` and ``split``. Features are not nullable; a label or weight may be, and must then
+            have a value in all rows that are delivered.
+          evaluate: which rows are held out; None holds out none.
+          part: "all" rows, those to "train" on, or those to "evaluate" on.
+          manifest: what a slice of chunks in ``evaluate`` counts in; None takes ``entries``.
+          block_rows: rows that are decoded and shuffled together.
+
+        Raises:
+          SliceError: the slice of chunks is none.
+          ValueError: an argument is not what is said above.
+        """
+        if part not in PARTS:
+            raise ValueError(f"expected one of {PARTS} as part, got {part!r}")
+        if block_rows < 1:
+            raise ValueError(f"expected at least one row per block, got {block_rows}")
+        if LABEL not in columns:
+            raise ValueError(f"expected a column for the label, got columns for {sorted(columns)}")
+        split = Split.of(evaluate, manifest or Manifest("", tuple(entries)))
+        if split.needs_column and part != "all" and SPLIT not in columns:
+            raise ValueError(f"expected a column for the split by {evaluate}, got columns for {sorted(columns)}")
+        self._features = {role: kind for role, (_, kind) in columns.items() if role.startswith(FEATURE)}
+        nullable = [role for role, kind in self._features.items() if kind.nullable]
+        if nullable:
+            raise ValueError(f"expected features that are not nullable, got {nullable}")
+        self._delivered = {**self._features, **{role: columns[role][1] for role in (LABEL, WEIGHT) if role in columns}}
+        self._source = Source(store, dict(columns), split, part)
+        self._entries = split.entries(entries, part)
+        self._block_rows = block_rows
+        self._packing = Packing.of(self._delivered)
+
+    @property
+    def store(self) -> Store:
+        """The store that is read."""
+        return self._source.store
+
+    def examples(self) -> int:
+        """Number of rows that an epoch delivers, remainder included; reads only the columns that this depends on."""
+        reader = BlockReader(self._source, ())
+        blocks = blocks_of(BlockReader(self._source, (LABEL,)), self._entries, self._block_rows)
+        if FILTER not in self._source.columns and self._source.part == "all":
+            return sum(len(block.rows) for block in blocks)
+        return sum(int(np.count_nonzero(reader.read(block)[1])) for block in blocks)
+
+    def packed_batches(
+        self,
+        *,
+        batch_size: int,
+        shuffle_seed: int | None = None,
+        epochs: int | None = 1,
+        drop_remainder: bool = False,
+        start: Position | None = None,
+    ) -> Iterator[tuple[PackedRows, Position]]:
+        """What `dataset` delivers, as packed NumPy arrays with the position after each batch; same arguments."""
+        if batch_size < 1:
+            raise ValueError(f"expected at least one row per batch, got {batch_size}")
+        reader = BlockReader(self._source, tuple(self._delivered))
+        blocks = blocks_of(reader, self._entries, self._block_rows)
+        delivery = Delivery(blocks, batch_size, shuffle_seed, epochs, drop_remainder)
+        return delivery.batches(reader, self._packing, start)
+
+    def dataset(
+        self,
+        *,
+        batch_size: int,
+        shuffle_seed: int | None = None,
+        epochs: int | None = 1,
+        drop_remainder: bool = False,
+        start: Position | None = None,
+    ) -> tf.data.Dataset:
+        """Batches of the rows, as `Batch`.
+
+        Args:
+          batch_size: rows per batch.
+          shuffle_seed: of the order of rows, another one each epoch; None delivers them in the log's order.
+          epochs: passes over the rows; None goes on without end. No batch reaches over the end of an epoch.
+          drop_remainder: whether an epoch's last, smaller batch is left out; the batch dimension is then static.
+          start: a batch's position, to go on after it.
+
+        Returns:
+          A dataset whose element_spec does not depend on the data.
+        """
+
+        def generate() -> Iterator[tuple[Any, ...]]:
+            batches = self.packed_batches(
+                batch_size=batch_size,
+                shuffle_seed=shuffle_seed,
+                epochs=epochs,
+                drop_remainder=drop_remainder,
+                start=start,
+            )
+            for rows, position in batches:
+                yield self._arrays(rows, position)
+
+        packed = tf.data.Dataset.from_generator(generate, output_signature=self._signature())
+        static = batch_size if drop_remainder else None
+        return packed.map(lambda *arrays: self._batch(arrays, static)).prefetch(2)
+
+    def _ragged_dtypes(self) -> list[DType]:
+        return [dtype for dtype in DType if any(kind.dtype is dtype for _, kind in self._packing.ragged)]
+
+    def _signature(self) -> tuple[tf.TensorSpec, ...]:
+        dense = [
+            tf.TensorSpec([None, sum(kind.width or 1 for _, kind in columns)], _TENSORFLOW[dtype])
+            for dtype, columns in self._packing.dense.items()
+        ]
+        ragged = [tf.TensorSpec([None], _TENSORFLOW[dtype]) for dtype in self._ragged_dtypes()]
+        lengths = tf.TensorSpec([len(self._packing.ragged), None], tf.int64)
+        return (tf.TensorSpec([3], tf.int64), *dense, lengths, *ragged)
+
+    def _arrays(self, rows: PackedRows, position: Position) -> tuple[npt.NDArray[Any], ...]:
+        """What crosses to TensorFlow: position, matrices, lengths ``[ragged columns, batch]``, values by dtype."""
+        ragged = [
+            np.concatenate(
+                [
+                    values
+                    for (_, kind), values in zip(self._packing.ragged, rows.values, strict=True)
+                    if kind.dtype is dtype
+                ]
+            )
+            for dtype in self._ragged_dtypes()
+        ]
+        arrays = [*rows.dense.values(), np.ascontiguousarray(rows.lengths.T), *ragged]
+        signed = [array.view(np.int64) if array.dtype == np.uint64 else array for array in arrays]
+        return (np.array(position, np.int64), *signed)
+
+    def _batch(self, arrays: Sequence[Any], static: int | None) -> Batch:
+        """The inverse of `_arrays`, in TensorFlow."""
+        position, *rest = arrays
+        columns: dict[str, Any] = {}
+        for matrix, same in zip(rest, self._packing.dense.values(), strict=False):
+            matrix = tf.ensure_shape(matrix, [static, matrix.shape[1]])
+            parts = tf.split(matrix, [kind.width or 1 for _, kind in same], axis=1)
+            for (role, kind), part in zip(same, parts, strict=True):
+                columns[role] = part if kind.shape is Shape.VECTOR else tf.squeeze(part, axis=1)
+        lengths, *values = rest[len(self._packing.dense) :]
+        lengths = tf.ensure_shape(lengths, [len(self._packing.ragged), static])
+        for dtype, flat in zip(self._ragged_dtypes(), values, strict=True):
+            same_dtype = [(at, role) for at, (role, kind) in enumerate(self._packing.ragged) if kind.dtype is dtype]
+            own = [lengths[at] for at, _ in same_dtype]
+            parts = tf.split(flat, tf.stack([tf.reduce_sum(row) for row in own]), num=len(own))
+            for (_, role), row_lengths, part in zip(same_dtype, own, parts, strict=True):
+                columns[role] = tf.RaggedTensor.from_row_lengths(part, row_lengths, validate=False)
+        label = tf.cast(columns[LABEL], tf.float32)
+        weight = tf.cast(columns[WEIGHT], tf.float32) if WEIGHT in columns else tf.ones_like(label)
+        features = {role.removeprefix(FEATURE): columns[role] for role in self._features}
+        return Batch(features, label, weight, position)
