@@ -106,8 +106,6 @@ class Memory:
         return Reason(Kind.NEW_CHUNK, f"{entry} is new in {self._dataset}", entry.source)
 
 
-
-
 def _first(entries: Iterable[ChunkEntry], test: Callable[[ChunkEntry], bool]) -> ChunkEntry | None:
     return next((entry for entry in entries if test(entry)), None)
 

@@ -7,6 +7,7 @@ import os
 
 import pyarrow.fs
 
+from materialized import layout
 from materialized.files import LocalFiles, RemoteFiles
 from materialized.store import Store
 
@@ -46,7 +47,7 @@ class _RemoteReadOnly(_Refuses, RemoteFiles):
 
 def _nothing_at(path: str) -> bool:
     if "://" not in path:
-        return not os.path.exists(path) or (os.path.isdir(path) and not os.listdir(path))
+        return not os.path.exists(path) or (os.path.isdir(path) and set(os.listdir(path)) <= {layout.TEMPORARY})
     try:
         filesystem, root = pyarrow.fs.FileSystem.from_uri(path)
         return not filesystem.get_file_info(pyarrow.fs.FileSelector(root, allow_not_found=True))
