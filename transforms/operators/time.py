@@ -1,0 +1,3 @@
+"""Coming."""
+
+OPERATORS = ()
