@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from transforms.places import Span
+
 
 class ForebayError(Exception):
     """Something went wrong that is not the user's input: the command exits with 1."""
@@ -21,6 +23,18 @@ class GraphError(ForebayError):
 
 class SpecError(InputError):
     """A spec or dataset file is wrong; the message says file, line, what was found and what was expected."""
+
+
+class ExpressionError(InputError):
+    """The text of an expression is none, or has syntax that is not supported.
+
+    Attributes:
+      span: the part of the text at fault, or None for the text as a whole.
+    """
+
+    def __init__(self, message: str, span: Span | None = None):
+        super().__init__(message)
+        self.span = span
 
 
 class OperatorError(InputError):

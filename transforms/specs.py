@@ -1,4 +1,4 @@
-"""Model specs and dataset descriptions as values, for people who write YAML and for people who generate specs in Python.
+"""Model specs and dataset descriptions as values, for people who write YAML and for people who generate specs.
 
 Validation of shape and range happens here, on construction (pydantic); what an expression means is settled in
 `transforms.binding`, against a schema. Reading the files that people write is `transforms.spec_files`.
@@ -19,14 +19,17 @@ _CONFIG = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
 Name: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=128)]
 Positive: TypeAlias = Annotated[int, Field(gt=0)]
+Slice: TypeAlias = Annotated[str, Field(pattern=r"^(-?[0-9]+)?:(-?[0-9]+)?$")]
+Written: TypeAlias = "Place | None"
+"""Where something was written: None for specs made in Python. No part of what is said: equality ignores it."""
 
 
 @dataclass(frozen=True, config=_CONFIG)
 class Expression:
-    """The text of an expression and where it was written (None for specs made in Python)."""
+    """The text of an expression and where it was written."""
 
     text: str
-    place: Place | None = None
+    place: Written = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, config=_CONFIG)
@@ -42,6 +45,7 @@ class IdFeature:
     ids: Expression
     table: Name
     combiner: Literal["sum", "mean", "sqrtn"] = "sum"
+    place: Written = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, config=_CONFIG)
@@ -49,6 +53,7 @@ class DenseFeature:
     """A numeric feature that goes into the network as it is: a number or a vector, never null, rounded to float32."""
 
     dense: Expression
+    place: Written = field(default=None, compare=False)
 
 
 Feature: TypeAlias = IdFeature | DenseFeature
@@ -56,13 +61,17 @@ Feature: TypeAlias = IdFeature | DenseFeature
 
 @dataclass(frozen=True, config=_CONFIG)
 class Sgd:
-    learning_rate: Annotated[float, Field(gt=0)] = 0.01
+    """Plain stochastic gradient descent."""
+
+    learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.01
 
 
 @dataclass(frozen=True, config=_CONFIG)
 class Adagrad:
-    learning_rate: Annotated[float, Field(gt=0)] = 0.05
-    initial_accumulator: Annotated[float, Field(ge=0)] = 0.1
+    """Duchi et al., JMLR 2011: each value's learning rate falls with the squares of its gradients so far."""
+
+    learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.05
+    initial_accumulator: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.1
 
 
 Optimizer: TypeAlias = Sgd | Adagrad
@@ -81,6 +90,7 @@ class TableSpec:
     dim: Positive
     rows: Positive | None = None
     optimizer: Optimizer | None = None
+    place: Written = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, config=_CONFIG)
@@ -112,14 +122,18 @@ Network: TypeAlias = Mlp | Dlrm | DcnV2
 
 @dataclass(frozen=True, config=_CONFIG)
 class EvaluateChunks:
-    """Evaluate on a slice of the manifest's chunks, in Python's notation: ``"6:"`` is the seventh chunk and all after it."""
+    """Evaluate on a slice of the manifest's chunks, in Python's notation: ``"6:"`` is the seventh and all after it."""
 
-    chunks: Annotated[str, Field(pattern=r"^-?\d*:-?\d*$")]
+    chunks: Slice
 
 
 @dataclass(frozen=True, config=_CONFIG)
 class EvaluateTime:
-    """Evaluate on rows whose time (the dataset's `time` column) is at or after `since`, in the column's own unit or ISO 8601."""
+    """Evaluate on rows whose time (the dataset's `time` column) is at or after `since`; train on rows without a time.
+
+    Attributes:
+      since: in the column's own unit, or an ISO 8601 date or time (UTC where it names no zone) for a column in seconds.
+    """
 
     since: int | float | str
 
@@ -130,7 +144,8 @@ class EvaluateHash:
 
     Attributes:
       fraction: of rows (or of distinct values of `by`), in (0, 1).
-      by: an expression; rows with the same value are on the same side. None draws by row position.
+      by: an expression; rows with the same value are on the same side, rows without one are trained on. None draws by
+        row position.
       seed: other seeds draw other rows.
     """
 
@@ -179,7 +194,6 @@ class ModelSpec:
       filter: an expression of bool; rows where it is false or null are not read. None keeps all.
       network: the dense network.
       train: how it is trained.
-      place: where the spec was written, or None.
     """
 
     model: Name
@@ -191,7 +205,7 @@ class ModelSpec:
     filter: Expression | None = None
     network: Network = field(default_factory=Mlp)
     train: Train = field(default_factory=Train)
-    place: Place | None = None
+    place: Written = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, config=_CONFIG)
@@ -210,7 +224,6 @@ class DatasetSpec:
       statistics: slice of the manifest's chunks over which statistics are computed when a window is pinned, in Python's
         notation; by default all chunks there are at that moment.
       chunk_bytes: text files and row groups are cut into chunks of about this many source bytes.
-      place: where the description was written, or None.
     """
 
     name: Name
@@ -219,6 +232,6 @@ class DatasetSpec:
     schema: Mapping[str, str] = field(default_factory=dict)
     key: str | None = None
     time: str | None = None
-    statistics: Annotated[str, Field(pattern=r"^-?\d*:-?\d*$")] = ":"
+    statistics: Slice = ":"
     chunk_bytes: Positive = 256 * 2**20
-    place: Place | None = None
+    place: Written = field(default=None, compare=False)
