@@ -28,17 +28,7 @@ from typing import Any
 import tensorflow as tf
 
 from transforms.types import ColumnType, DType, Shape
-from transforms.values import Nullable, Value
-
-_TENSOR = {
-    DType.STRING: tf.string,
-    DType.BOOL: tf.bool,
-    DType.INT64: tf.int64,
-    DType.UINT64: tf.int64,
-    DType.FLOAT32: tf.float32,
-    DType.FLOAT64: tf.float64,
-}
-"""The dtype of a column's tensor in the signature ``serving_default``."""
+from transforms.values import TF_DTYPES, Nullable, Value, zero_where_missing
 
 _EXAMPLE = {
     DType.STRING: tf.string,
@@ -79,7 +69,7 @@ class Input:
     @property
     def tensor_dtype(self) -> Any:
         """The dtype of its tensor."""
-        return _TENSOR[self.type.dtype]
+        return TF_DTYPES[self.type.dtype]
 
     @property
     def example_dtype(self) -> Any:
@@ -108,7 +98,7 @@ class Input:
         )
         if not self.is_list:
             with tf.control_dependencies([same_rows]):
-                return Nullable(tf.where(companion, values, tf.zeros_like(values)), companion)
+                return zero_where_missing(values, companion)
         longest = tf.shape(values, tf.int64)[1]
         in_range = tf.debugging.Assert(
             tf.reduce_all((companion >= 0) & (companion <= longest)),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from trainer.export_inputs import Input, columns_from_examples, columns_from_tensors, inputs_of, tensor_specs
 from trainer.export_requests import example_request, tensor_request
 from transforms.types import ColumnType, DType, Shape
-from transforms.values import Nullable, Value
+from transforms.values import TF_DTYPES, Nullable, Value
 
 TYPES = {
     "flag": ColumnType(DType.BOOL, nullable=True),
@@ -37,7 +37,7 @@ ITEMS: dict[DType, st.SearchStrategy[Any]] = {
     DType.FLOAT64: st.floats(),
     DType.STRING: st.text().map(str.encode) | st.binary(max_size=4),
 }
-TENSORS = {DType.BOOL: tf.bool, DType.FLOAT64: tf.float64, DType.STRING: tf.string}
+ZEROS: dict[DType, Any] = {DType.BOOL: False, DType.FLOAT64: 0.0, DType.STRING: b"", DType.INT64: 0, DType.UINT64: 0}
 
 Rows = dict[str, list[Any]]
 
@@ -57,12 +57,11 @@ def logs() -> st.SearchStrategy[Rows]:
 
 
 def value_of(column: ColumnType, rows: Sequence[Any]) -> Value:
-    dtype = TENSORS.get(column.dtype, tf.int64)
+    dtype = TF_DTYPES[column.dtype]
     if column.shape is Shape.RAGGED:
         values = tf.constant([item for row in rows for item in row], dtype, [sum(map(len, rows))])
         return tf.RaggedTensor.from_row_lengths(values, tf.constant([len(row) for row in rows], tf.int64, [len(rows)]))
-    zero: Any = {tf.bool: False, tf.float64: 0.0, tf.string: b""}.get(dtype, 0)
-    values = tf.constant([zero if row is None else row for row in rows], dtype, [len(rows)])
+    values = tf.constant([ZEROS[column.dtype] if row is None else row for row in rows], dtype, [len(rows)])
     return Nullable(values, tf.constant([row is not None for row in rows], tf.bool)) if column.nullable else values
 
 
