@@ -66,7 +66,7 @@ class Operator(ABC):
         """The result of a batch, in TensorFlow operations that any batch size, even 0, may run.
 
         Args:
-          inputs: the operands' values; a literal is a tensor of rank 0.
+          inputs: the operands' values (to element-wise operators only, what is the same in all rows is a tensor of rank 0).
           node: the node that is computed.
           asset: what the analyzer's `Analyzer.prepare` made of its asset, or None.
         """

@@ -14,7 +14,7 @@ from transforms.nodes import Node
 from transforms.operators.arguments import DISCRETE, INTEGERS, NUMBERS, SCALAR_OR_LIST, Operand, Parameter
 from transforms.operators.base import Analyzer, IdSpace, Operator, Parameters
 from transforms.operators.elementwise import Elementwise
-from transforms.operators.statistics import BoundariesAnalyzer, Lookup, VocabularyAnalyzer
+from transforms.operators.statistics import BoundariesAnalyzer, VocabularyAnalyzer
 from transforms.types import ColumnType, DType, Shape
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Vocab(_Ids):
     def partial(self, inputs: Sequence[Node], parameters: Parameters) -> bool:
         return parameters["oov"] == 0
 
-    def compute(self, values: Sequence[Any], node: Node, asset: Lookup) -> Any:
+    def compute(self, values: Sequence[Any], node: Node, asset: Any) -> Any:
         found = asset.table.lookup(values[0])
         seen = found >= 0
         oov = _int(node, "oov")
@@ -275,9 +275,7 @@ def _as_list(value: Column, rows: Any) -> tuple[Any, Any, Any]:
     if isinstance(value, tf.RaggedTensor):
         return value.values, value.row_starts(), value.row_lengths()
     values, present = split(value)
-    starts = tf.range(rows) if values.shape.rank else tf.zeros([rows], tf.int64)
-    lengths = tf.ones([rows], tf.int64) if present is None else tf.broadcast_to(tf.cast(present, tf.int64), [rows])
-    return tf.reshape(values, [-1]), starts, lengths
+    return values, tf.range(rows), tf.ones([rows], tf.int64) if present is None else tf.cast(present, tf.int64)
 
 
 OPERATORS: tuple[type[Operator], ...] = (Hash, Vocab, Ids, Bucketize, Quantiles, Cross)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from transforms.assets import Asset
-from transforms.errors import OperatorError
 from transforms.lazy import tf
 from transforms.nodes import Node
 from transforms.operators.arguments import EVERYTHING, SCALAR_OR_LIST, Operand, Parameter
@@ -70,8 +69,6 @@ class ToList(Operator):
     arguments = (Operand("x", EVERYTHING, SCALAR_OR_LIST),)
 
     def result_type(self, inputs: Sequence[Node], parameters: Parameters) -> ColumnType:
-        if inputs[0].operator == "constant":
-            raise OperatorError("to_list() takes a column, found a literal", 0)
         return ColumnType(inputs[0].type.dtype, Shape.RAGGED)
 
     def kernel(self, inputs: Sequence[Column], node: Node, asset: Any) -> Column:

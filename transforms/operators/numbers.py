@@ -26,15 +26,13 @@ _PACKET = 16
 
 
 def packets(function: Any, *values: Any) -> Any:
-    """``function`` of flat float64 tensors, every value computed by the same instructions.
+    """``function`` of flat float64 tensors (or of rank 0), every value computed by the same instructions.
 
     TensorFlow computes exp, log and their like several values at a time with one approximation, and what is left over
     at the end of a tensor with another: a value's last bit would depend on where in a batch it stands. So that nothing is left
     over, the tensors are filled up.
     """
-    shape = tf.shape(values[0])
-    for item in values[1:]:
-        shape = tf.broadcast_dynamic_shape(shape, tf.shape(item))
+    shape = tf.shape(max(values, key=lambda item: item.shape.rank))
     count = tf.reduce_prod(shape)
     filled = []
     for item in values:
@@ -95,7 +93,7 @@ class Add(_Number):
 
     Example:
       x: nullable int64 = [1, 9223372036854775807, None]
-      x + 1 = [2, -9223372036854775808, None]
+      add(x, 1) = [2, -9223372036854775808, None]
       add(x, 0.5) = [1.5, 9223372036854775808.0, None]
     """
 

@@ -7,7 +7,6 @@ What they find are the values of `transforms.assets`; how partial results are co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,19 +33,6 @@ def expect(asset: Asset | None, kind: str) -> Any:
     return asset
 
 
-@dataclass(frozen=True)
-class Lookup:
-    """A vocabulary as a table.
-
-    Attributes:
-      table: from value to id, -1 for values that it does not hold.
-      size: how many values it holds.
-    """
-
-    table: Any
-    size: int
-
-
 class VocabularyAnalyzer(Analyzer):
     """Distinct values by frequency: the `top_k` most frequent of those that occur at least `min_count` times.
 
@@ -63,7 +49,8 @@ class VocabularyAnalyzer(Analyzer):
     def accumulator(self, parameters: Parameters) -> tuple[str, int, Parameters]:
         return "value_counts", 1, {}
 
-    def prepare(self, asset: Asset, column: ColumnType) -> Lookup:
+    def prepare(self, asset: Asset, column: ColumnType) -> Any:
+        """A module with a ``table`` from value to id, -1 for values that it does not hold, and their number, ``size``."""
         found: Vocabulary = expect(asset, "vocabulary")
         if column.dtype is DType.STRING:
             keys = tf.constant(list(found.values), tf.string, [len(found.values)])
@@ -72,7 +59,10 @@ class VocabularyAnalyzer(Analyzer):
             bits = np.array([number - 2**64 if number >= 2**63 else number for number in numbers], np.int64)
             keys = tf.constant(bits, tf.int64)
         ids = tf.range(len(found.values), dtype=tf.int64)
-        return Lookup(tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, ids), -1), len(found.values))
+        lookup = tf.Module("vocabulary")
+        lookup.table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, ids), -1)
+        lookup.size = len(found.values)
+        return lookup
 
 
 class MomentsAnalyzer(Analyzer):
