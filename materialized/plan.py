@@ -22,7 +22,7 @@ from materialized.store import Store
 from transforms.difference import Reason, Statistics, StoredColumn
 from transforms.graph import FeatureGraph
 from transforms.nodes import Node, walk
-from transforms.specs import DatasetSpec
+from transforms.specs import DatasetSpec, EvaluateChunks
 from transforms.types import ColumnType
 
 if TYPE_CHECKING:
@@ -97,6 +97,11 @@ class Plan:
     missing: Mapping[str, tuple[str, ...]]
     missing_assets: Mapping[str, Node]
     reasons: Mapping[tuple[str, str], Reason]
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What is allowed and should be known: statistics that have seen chunks on which a model is evaluated."""
+        return tuple(warning for model in self.models if (warning := _overlap(model, self)))
 
     @property
     def complete(self) -> bool:
@@ -225,6 +230,23 @@ def make_plan(
             {identity: node for identity, node in analyzers.items() if store is None or not _has_asset(store, identity)}
         ),
         reasons=MappingProxyType(_reasons(columns, missing, manifest, window, memory, stored)),
+    )
+
+
+def _overlap(model: BoundModel, plan: Plan) -> str | None:
+    evaluate = model.spec.train.evaluate
+    if not isinstance(evaluate, EvaluateChunks) or not any(
+        node.analyzer for node in plan.graph.model_nodes(model.name)
+    ):
+        return None
+    held_out = {entry.chunk for entry in plan.manifest.slice(evaluate.chunks)}
+    seen = held_out.intersection(plan.window.chunks)
+    if not seen:
+        return None
+    return (
+        f"model {model.name!r} is evaluated on chunks that its statistics have seen: {len(seen)} of {len(held_out)} "
+        f"(evaluate: chunks {evaluate.chunks!r}; statistics of {plan.dataset.name!r}: {plan.dataset.statistics!r}, "
+        f"generation {plan.window.generation})"
     )
 
 
