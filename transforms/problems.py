@@ -28,7 +28,7 @@ class Problem:
 
 
 class Problems:
-    """Mistakes in the order in which they were found; one that is found again (in a shared file) is told once."""
+    """Mistakes, by file and line; one that is found again (in a file that several models include) is told once."""
 
     def __init__(self) -> None:
         self._found: dict[Problem, None] = {}
@@ -53,7 +53,19 @@ class Problems:
           SpecError: where there is any.
         """
         if self._found:
-            texts = [str(problem) for problem in self._found]
+            texts = [str(problem) for problem in self._in_order()]
             if len(texts) > 1:
                 texts.append(f"{len(texts)} mistakes")
             raise SpecError("\n".join(texts))
+
+    def _in_order(self) -> list[Problem]:
+        """Files in the order in which they came up, and the lines of each file in theirs."""
+        files: dict[str | None, int] = {}
+        for problem in self._found:
+            files.setdefault(problem.place.file if problem.place else None, len(files))
+
+        def rank(problem: Problem) -> tuple[int, int]:
+            place = problem.place
+            return (files[place.file], place.line) if place else (files[None], 0)
+
+        return sorted(self._found, key=rank)

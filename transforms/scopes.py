@@ -57,16 +57,20 @@ class Bound:
 
 
 class Columns:
-    """The raw columns of a log, and every call over them that has been made, so that the same call is made once.
+    """The raw columns of a log, and all that has been made of them: the same call is made once for all models.
 
     Args:
       schema: type of each raw column, by name.
+
+    Attributes:
+      expressions: what whole expressions mean, by their text and what the names of ``let`` in them mean.
     """
 
     def __init__(self, schema: Mapping[str, ColumnType]) -> None:
         self.schema = schema
         self._raw: dict[str, Bound] = {}
         self._calls: dict[Hashable, Bound] = {}
+        self.expressions: dict[Hashable, Bound] = {}
 
     def raw(self, name: str) -> Bound:
         """The raw column ``name``, which must be in the schema."""
@@ -140,6 +144,8 @@ class Scope:
             role = f"model {self._owner!r}, {role}"
         # Blanks around an expression are no part of it, but a line break before it counts as one.
         text = expression.text.strip()
+        if span is None:
+            span = Span(0, 0, len(text))
         before = expression.text[: len(expression.text) - len(expression.text.lstrip())].count("\n")
         place = None if expression.place is None else expression.place.down(before)
         self._problems.add_in_text(place, f"{role}: {message}", text, span)
@@ -178,6 +184,17 @@ class Scope:
         self.refuse(let[cycle[0]], f"let {cycle[0]!r}", f"is defined by itself: {shown}{hint}")
 
     def _run(self, program: Program, expression: Expression, role: str) -> Bound | None:
+        named = [(name, bound.key) for name in program.names if (bound := self._let.get(name)) is not None]
+        known = self._columns.expressions
+        key = (program.text, tuple(named))
+        if key not in known:
+            result = self._value(program, expression, role)
+            if result is None:
+                return None
+            known[key] = result
+        return known[key]
+
+    def _value(self, program: Program, expression: Expression, role: str) -> Bound | None:
         values: list[Bound | None] = []
         for step in program.steps:
             if isinstance(step, Constant):

@@ -89,7 +89,7 @@ def _model(reader: TreeReader, tree: MapTree) -> Any:
     entry = tree.entries.get("model")
     if entry is not None and entry.place.file == tree.place.file:
         tree = MapTree(entry.place, tree.entries)
-    return reader.make(_MODEL, tree, "", place_field=True)
+    return reader.make(_MODEL, tree, "")
 
 
 def _dataset(reader: TreeReader, tree: MapTree) -> Any:
@@ -98,7 +98,7 @@ def _dataset(reader: TreeReader, tree: MapTree) -> Any:
     if "dataset" not in tree.entries:
         reader.problems.add(tree.place, "lacks the key 'dataset', the dataset's name")
         return INVALID
-    dataset = reader.make(_DATASET, MapTree(tree.place, entries), "", place_field=True)
+    dataset = reader.make(_DATASET, MapTree(tree.place, entries), "")
     if isinstance(dataset, DatasetSpec):
         _check_dataset(dataset, reader.problems, {key: entry.place for key, entry in tree.entries.items()})
     return dataset
@@ -111,11 +111,10 @@ def _check_dataset(dataset: DatasetSpec, problems: Problems, places: dict[str, P
     for key, column in (("key", dataset.key), ("time", dataset.time)):
         if column is not None and dataset.schema and column not in dataset.schema:
             problems.add(places.get(key), f"{key}: unknown column {column!r}{nearest(column, dataset.schema)}")
-    if dataset.time in dataset.schema and not parse_type(dataset.schema[dataset.time]).is_number:
-        found = dataset.schema[dataset.time]
-        problems.add(
-            places.get("time"), f"time: expected a column of int64 or float64, found {dataset.time!r} of {found}"
-        )
+    found = None if dataset.time is None else dataset.schema.get(dataset.time)
+    if found is not None and not parse_type(found).is_number:
+        expected = "expected a column of int64 or float64"
+        problems.add(places.get("time"), f"time: {expected}, found {dataset.time!r} of {found}")
 
 
 def _schema(reader: TreeReader, tree: Tree, what: str) -> Any:
@@ -160,12 +159,12 @@ def _feature(reader: TreeReader, tree: Tree, what: str) -> Any:
         reader.problems.add(tree.place, f"{what}: expected one of the keys 'ids' and 'dense', found {found}")
         reader.check_keys(tree, (*_ID_FEATURE.keys, *_DENSE_FEATURE.keys), what)
         return INVALID
-    return reader.make(_ID_FEATURE if "ids" in tree.entries else _DENSE_FEATURE, tree, what, place_field=True)
+    return reader.make(_ID_FEATURE if "ids" in tree.entries else _DENSE_FEATURE, tree, what)
 
 
 def _tables(reader: TreeReader, tree: Tree, what: str) -> Any:
     def read(name: str, item: Tree) -> Any:
-        return reader.make_once(lambda: reader.make(_TABLE, item, f"table {name!r}", place_field=True), item)
+        return reader.make_once(lambda: reader.make(_TABLE, item, f"table {name!r}"), item)
 
     return reader.named(tree, what, read)
 
@@ -199,15 +198,15 @@ _NETWORKS = {
 
 _EVALUATE = {
     "chunks": Kind(EvaluateChunks, {"chunks": value}, main="chunks"),
-    "time": Kind(EvaluateTime, {"since": value}, main="since"),
+    "time": Kind(EvaluateTime, {"since": value}, main="since", placed=True),
     "hash": Kind(EvaluateHash, {"fraction": value, "by": expression, "seed": value}, main="fraction"),
 }
 
-_ID_FEATURE = Kind(IdFeature, {"ids": expression, "table": value, "combiner": value})
+_ID_FEATURE = Kind(IdFeature, {"ids": expression, "table": value, "combiner": value}, placed=True)
 
-_DENSE_FEATURE = Kind(DenseFeature, {"dense": expression})
+_DENSE_FEATURE = Kind(DenseFeature, {"dense": expression}, placed=True)
 
-_TABLE = Kind(TableSpec, {"dim": value, "rows": value, "optimizer": _optimizer})
+_TABLE = Kind(TableSpec, {"dim": value, "rows": value, "optimizer": _optimizer}, placed=True)
 
 _TRAIN = Kind(
     Train,
@@ -235,6 +234,7 @@ _MODEL = Kind(
         "network": _network,
         "train": _train,
     },
+    placed=True,
 )
 
 _DATASET = Kind(
@@ -249,6 +249,7 @@ _DATASET = Kind(
         "statistics": value,
         "chunk_bytes": value,
     },
+    placed=True,
 )
 
 _FIELD = {"dataset": "name"}

@@ -31,11 +31,13 @@ class Kind:
       cls: the class.
       keys: what reads each key; a key is also the field's name.
       main: the key that is meant where one value stands in place of a map.
+      placed: whether the class keeps where it was written.
     """
 
     cls: type
     keys: Mapping[str, Reader]
     main: str | None = None
+    placed: bool = False
 
 
 class TreeReader:
@@ -49,30 +51,29 @@ class TreeReader:
         self.problems = problems
         self._made: dict[Tree, Any] = {}
 
-    def make(self, kind: Kind, tree: Tree, what: str, place_field: bool = False, **more: Any) -> Any:
+    def make(self, kind: Kind, tree: Tree, what: str) -> Any:
         """An instance of ``kind`` or `INVALID`.
 
         Args:
           kind: what to make.
           tree: its values.
           what: what it is, for messages.
-          place_field: whether to note where it was written.
-          more: further fields.
         """
         if not isinstance(tree, MapTree) and kind.main is not None:
-            tree = MapTree(tree.place, {kind.main: Entry(tree.place, tree)})
+            return self.make(kind, MapTree(tree.place, {kind.main: Entry(tree.place, tree)}), what)
         if not isinstance(tree, MapTree):
             self.problems.add(tree.place, f"{what}: expected a map with {_words(kind.keys)}, found {describe(tree)}")
             return INVALID
         self.check_keys(tree, kind.keys, what)
-        fields, wrong = dict(more), set()
+        fields: dict[str, Any] = {}
+        wrong: set[str] = set()
         for key, reader in kind.keys.items():
             if key in tree.entries and not _is_null(tree.entries[key].value):
                 fields[key] = reader(self, tree.entries[key].value, f"{what}: {key}" if what else key)
                 if fields[key] is INVALID:
                     wrong.add(key)
                     del fields[key]
-        if place_field:
+        if kind.placed:
             fields["place"] = tree.place
         return self._construct(kind.cls, fields, wrong, tree, what)
 
@@ -85,7 +86,8 @@ class TreeReader:
     def choose(self, kinds: Mapping[str, Kind], tree: Tree, what: str) -> Any:
         """One of several kinds, written ``name`` or ``{name: …}``."""
         if isinstance(tree, ScalarTree):
-            name, place, inner = tree.text, tree.place, MapTree(tree.place, {})
+            name, place = tree.text, tree.place
+            inner: Tree = MapTree(tree.place, {})
         elif isinstance(tree, MapTree) and len(tree.entries) == 1:
             ((name, entry),) = tree.entries.items()
             place = entry.place
@@ -119,29 +121,28 @@ class TreeReader:
             self.problems.add(entry.place, f"{prefix}unknown key {key!r}{hint}")
 
     def _construct(self, cls: type, fields: Mapping[str, Any], wrong: set[str], tree: MapTree, what: str) -> Any:
-        prefix = f"{what}: " if what else ""
         try:
             made = cls(**fields)
         except ValidationError as error:
-            by_field: dict[tuple[Any, ...], list[Any]] = {}
+            by_key: dict[str, list[Any]] = {}  # a value that fits none of several types is told for each of them
             for item in error.errors(include_url=False):
-                key = item["loc"][:1] if item["type"] != "string_pattern_mismatch" else item["loc"][:2]
-                by_field.setdefault(key, []).append(item)
-            for loc, items in by_field.items():
-                key = str(loc[0])
-                if key in wrong:
-                    continue
-                if items[0]["type"] in ("missing", "missing_argument"):
-                    self.problems.add(tree.place, f"{prefix}lacks the key {key!r}")
-                    continue
-                path = items[0]["loc"]
-                expected = " or ".join(dict.fromkeys(_expected(item) for item in items))
-                found = items[0]["input"]
-                hint = nearest(found, _literals(items[0])) if isinstance(found, str) else ""
-                place = _place_of(tree, path)
-                self.problems.add(place, f"{prefix}{key}: expected {expected}, found {found!r}{hint}")
+                loc = item["loc"]
+                within = len(loc) > 1 and (isinstance(loc[1], int) or loc[-1] == "[key]")
+                by_key.setdefault(str(loc[: 2 if within else 1]), []).append(item)
+            for items in by_key.values():
+                if items[0]["loc"][0] not in wrong:
+                    self._tell(items, tree, f"{what}: " if what else "")
             return INVALID
         return INVALID if wrong else made
+
+    def _tell(self, items: list[Any], tree: MapTree, prefix: str) -> None:
+        path, found = items[0]["loc"], items[0]["input"]
+        if items[0]["type"] in ("missing", "missing_argument"):
+            self.problems.add(tree.place, f"{prefix}lacks the key {path[0]!r}")
+            return
+        expected = " or ".join(dict.fromkeys(_expected(item) for item in items))
+        hint = nearest(found, _literals(items[0])) if isinstance(found, str) else ""
+        self.problems.add(_place_of(tree, path), f"{prefix}{path[0]}: expected {expected}, found {found!r}{hint}")
 
 
 def value(reader: TreeReader, tree: Tree, what: str) -> Any:
@@ -173,8 +174,6 @@ _EXPECTED = {
     "finite_number": "a finite number",
 }
 
-_PATTERNS = {":": 'a slice of chunks like "6:" or ":-2"'}
-
 
 def _expected(error: Mapping[str, Any]) -> str:
     context = error.get("ctx", {})
@@ -186,8 +185,7 @@ def _expected(error: Mapping[str, Any]) -> str:
         return 'a slice of chunks like "6:" or ":-2"' if ":" in context["pattern"] else _NAME
     if error["type"] == "string_too_long":
         return f"at most {context['max_length']} characters"
-    words: str = error["msg"]
-    return words.removeprefix("Input should be ").replace("greater than", "a number greater than", 1)
+    return str(error["msg"]).removeprefix("Input should be ")
 
 
 _NAME = "a name of letters a-z, digits and _ that does not begin with a digit"
@@ -199,12 +197,11 @@ def _literals(error: Mapping[str, Any]) -> list[str]:
 
 def _place_of(tree: MapTree, path: tuple[Any, ...]) -> Place:
     """The place of the value that ``path`` leads to, or of the nearest thing above it."""
-    place, at = tree.place, None
+    place = tree.place
     current: Tree = tree
     for step in path:
         if isinstance(current, MapTree) and step in current.entries:
-            at = current.entries[step]
-            place, current = at.place, at.value
+            place, current = current.entries[step].place, current.entries[step].value
         elif isinstance(current, ListTree) and isinstance(step, int) and step < len(current.items):
             current = current.items[step]
             place = current.place

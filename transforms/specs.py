@@ -136,6 +136,7 @@ class EvaluateTime:
     """
 
     since: int | float | str
+    place: Written = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, config=_CONFIG)

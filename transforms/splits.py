@@ -38,10 +38,10 @@ def _by_time(
     dataset: DatasetSpec | None,
     problems: Problems,
 ) -> Node | None:
-    model = f"model {spec.model!r}"
+    model, place = f"model {spec.model!r}", evaluate.place or spec.place
     if dataset is None or dataset.time is None:
         where = "" if dataset is None else f"; {dataset.place or dataset.name} should say `time: COLUMN`"
-        problems.add(spec.place, f"{model} evaluates by time, and the dataset names no column of time{where}")
+        problems.add(place, f"{model} evaluates by time, and the dataset names no column of time{where}")
         return None
     time = columns.schema.get(dataset.time)
     if time is None:
@@ -55,9 +55,9 @@ def _by_time(
     since = _seconds(evaluate.since) if isinstance(evaluate.since, str) else evaluate.since
     if since is None:
         expected = "expected a number, or a date or time like 2024-05-31 or 2024-05-31T12:00:00Z"
-        problems.add(spec.place, f"{model} evaluates by time: {expected}, found {evaluate.since!r}")
+        problems.add(place, f"{model} evaluates by time: {expected}, found {evaluate.since!r}")
         return None
-    expression = Expression(f"{dataset.time} >= {since}", spec.place)
+    expression = Expression(f"{dataset.time} >= {since}", place)
     return _held_out("greater_equal", columns.raw(dataset.time), Bound.literal(since), scope, expression)
 
 

@@ -138,7 +138,9 @@ class _Builder:
         if isinstance(node, yaml.SequenceNode):
             items = [self.build(item, depth + 1) for item in node.value]
             return ListTree(place, tuple(item for item in items if item is not None))
-        return MapTree(place, self._entries(node, depth), bool(node.flow_style))
+        if isinstance(node, yaml.MappingNode):
+            return MapTree(place, self._entries(node, depth), bool(node.flow_style))
+        raise TypeError(f"the YAML parser made a {type(node).__name__}")
 
     def _entries(self, node: yaml.MappingNode, depth: int) -> dict[str, Entry]:
         entries: dict[str, Entry] = {}
@@ -197,6 +199,7 @@ _HINTS = {
     "cannot start any token": "text that begins with a character that YAML itself uses has to be quoted",
     "alias": "an expression that begins with * or & has to be quoted",
     "mapping values are not allowed": "text that contains ': ' has to be quoted",
+    "unexpected ':'": "text that contains a colon has to be quoted",
     "expected ',' or": "an expression with commas or brackets inside { } or [ ] has to be quoted",
     "single document": "a file holds one document",
 }
