@@ -292,6 +292,8 @@ def _pieces(root: Node) -> Iterator[str]:
             yield repr(item.parameters["value"])
         else:
             parts: list[Node | str] = []
-            for part in [*item.inputs, *(f"{name}={value!r}" for name, value in sorted(item.parameters.items()))]:
-                parts += [", ", part] if parts else [part]
+            arguments: list[Node | str] = [*item.inputs]
+            arguments += [f"{name}={value!r}" for name, value in sorted(item.parameters.items())]
+            for argument in arguments:
+                parts += [", ", argument] if parts else [argument]
             stack += reversed([f"{item.operator}(", *parts, ")"])

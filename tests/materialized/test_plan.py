@@ -174,7 +174,7 @@ def test_a_changed_feature_is_explained_by_what_changed(store, change, kind, tex
     ("before", "now", "kind", "text"),
     [
         (["a"], ["a", "b"], Kind.NEW_CHUNK, "b.parquet is new in clicks"),
-        (["a", "b"], ["a", entry("b", "c")], Kind.CHANGED_CHUNK, f"was {digest('b')[:12]}…, is now {digest('c')[:12]}…"),
+        (["a", "b"], ["a", entry("b", "c")], Kind.CHANGED_CHUNK, f"was {digest('b')[:12]}…, is now {digest('c')[:12]}"),
         (["a", "b"], ["a", entry("b", schema="new")], Kind.RAW_SCHEMA, "the bytes of b.parquet are the same"),
         (["a", "b"], ["a", entry("b", ordinal=1, parts=3)], Kind.CHANGED_CHUNK, "b.parquet is now 3 chunks, was 1"),
     ],

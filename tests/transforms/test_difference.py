@@ -33,7 +33,7 @@ def column(node, *labels, identity=None, statistics=None):
 @pytest.mark.parametrize(
     ("new", "old", "kind", "text"),
     [
-        (op("hash", QUERY, buckets=2000), op("hash", QUERY, buckets=1000), Kind.CHANGED_PARAMETER, "hash.buckets: 1000 -> 2000"),
+        (op("hash", QUERY, n=2000), op("hash", QUERY, n=1000), Kind.CHANGED_PARAMETER, "hash.n: 1000 -> 2000"),
         (op("hash", QUERY, salt="a"), op("hash", QUERY), Kind.CHANGED_PARAMETER, "hash.salt: (none) -> 'a'"),
         (op("f", QUERY, n=1.0), op("f", QUERY, n=1), Kind.CHANGED_PARAMETER, "f.n: 1 -> 1.0"),
         (op("hash", QUERY, version=2), op("hash", QUERY), Kind.OPERATOR_VERSION, "hash: version 1 -> 2"),
