@@ -25,7 +25,7 @@ class Packing:
     """Where each column lies in the arrays of `PackedRows`.
 
     Attributes:
-      dense: by dtype, the scalar and vector columns of its matrix from left to right, with their types.
+      dense: by dtype, its columns from left to right, with their types: first scalars, then vectors.
       ragged: the ragged columns in order, with their types.
     """
 
@@ -38,8 +38,9 @@ class Packing:
         dense: dict[DType, tuple[tuple[str, ColumnType], ...]] = {}
         for dtype in DType:
             found = [item for item in sorted(columns.items(), key=_name) if item[1].shape is not Shape.RAGGED]
-            if same := tuple(item for item in found if item[1].dtype is dtype):
-                dense[dtype] = same
+            same = [item for item in found if item[1].dtype is dtype]
+            if same:  # scalars first, so that they are cut off together
+                dense[dtype] = tuple(sorted(same, key=lambda item: item[1].shape is Shape.VECTOR))
         return cls(dense, tuple(item for item in sorted(columns.items(), key=_name) if item[1].shape is Shape.RAGGED))
 
     def pack(self, table: pa.Table) -> PackedRows:
@@ -53,13 +54,13 @@ class Packing:
                 matrix[:, at : at + width] = _values(table.column(name), column_type).reshape(-1, width)
                 at += width
             dense[dtype] = matrix
-        ends = np.zeros((table.num_rows + 1, len(self.ragged)), np.int64)
+        ends = np.zeros((len(self.ragged), table.num_rows + 1), np.int64)
         values = []
         for index, (name, column_type) in enumerate(self.ragged):
-            column = table.column(name)
-            lengths = column.combine_chunks().value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
-            np.cumsum(lengths, out=ends[1:, index])
-            values.append(_values(column, column_type))
+            buffers = to_buffers(table.column(name), column_type)
+            assert buffers.row_lengths is not None
+            np.cumsum(buffers.row_lengths, out=ends[index, 1:])
+            values.append(_values(table.column(name), column_type))
         return PackedRows(dense, ends, tuple(values))
 
 
@@ -91,8 +92,8 @@ class PackedRows:
 
     Attributes:
       dense: by dtype, a matrix ``[rows, width]``.
-      ends: ``[rows + 1, ragged columns]``; row r of column c has the values from ``ends[r, c]`` to ``ends[r + 1, c]``,
-        counted from where the column's values begin in the arrays this was cut from.
+      ends: row boundaries ``[ragged columns, rows + 1]``: row r of column c has the values from ``ends[c, r]`` to
+        ``ends[c, r + 1]``.
       values: each ragged column's values.
     """
 
@@ -101,33 +102,28 @@ class PackedRows:
     values: tuple[Array, ...]
 
     def __len__(self) -> int:
-        return len(self.ends) - 1
-
-    @property
-    def lengths(self) -> npt.NDArray[np.int64]:
-        """Number of values of each row of each ragged column, ``[rows, ragged columns]``."""
-        return np.diff(self.ends, axis=0)
+        return self.ends.shape[1] - 1
 
     def take(self, rows: npt.NDArray[np.int64]) -> PackedRows:
         """These ``rows``, in this order."""
-        dense = {dtype: matrix[rows] for dtype, matrix in self.dense.items()}
-        starts = self.ends[:-1][rows]
-        lengths = self.ends[1:][rows] - starts
-        ends = np.zeros((len(rows) + 1, len(self.values)), np.int64)
-        np.cumsum(lengths, axis=0, out=ends[1:])
+        dense = {dtype: matrix.take(rows, axis=0) for dtype, matrix in self.dense.items()}
+        ends = np.zeros((len(self.values), len(rows) + 1), np.int64)
         values = []
-        for index, column in enumerate(self.values):
-            shift = np.repeat(starts[:, index] - ends[:-1, index], lengths[:, index])
-            values.append(column[shift + np.arange(len(shift))])
+        for old, new, column in zip(self.ends, ends, self.values, strict=True):
+            starts = old.take(rows)
+            lengths = old[1:].take(rows) - starts
+            np.cumsum(lengths, out=new[1:])
+            source = np.repeat(starts - new[:-1], lengths)
+            source += np.arange(len(source))
+            values.append(column.take(source))
         return PackedRows(dense, ends, tuple(values))
 
     def cut(self, start: int, stop: int) -> PackedRows:
-        """The rows from ``start`` to ``stop``, without copying."""
+        """The rows from ``start`` to ``stop``; dense and ragged values are not copied."""
         dense = {dtype: matrix[start:stop] for dtype, matrix in self.dense.items()}
-        ends = self.ends[start : stop + 1]
-        first, last = ends[0], ends[-1]
-        values = tuple(column[first[index] : last[index]] for index, column in enumerate(self.values))
-        return PackedRows(dense, ends - first, values)
+        ends = self.ends[:, start : stop + 1]
+        values = tuple(column[row[0] : row[-1]] for row, column in zip(ends, self.values, strict=True))
+        return PackedRows(dense, ends - ends[:, :1], values)
 
 
 def join(parts: Sequence[PackedRows]) -> PackedRows:
@@ -135,7 +131,8 @@ def join(parts: Sequence[PackedRows]) -> PackedRows:
     if len(parts) == 1:
         return parts[0]
     dense = {dtype: np.concatenate([part.dense[dtype] for part in parts]) for dtype in parts[0].dense}
-    lengths = np.concatenate([part.lengths for part in parts])
-    ends = np.concatenate([np.zeros((1, lengths.shape[1]), np.int64), np.cumsum(lengths, axis=0)])
+    lengths = np.concatenate([np.diff(part.ends) for part in parts], axis=1)
+    ends = np.zeros((lengths.shape[0], lengths.shape[1] + 1), np.int64)
+    np.cumsum(lengths, axis=1, out=ends[:, 1:])
     values = tuple(np.concatenate(columns) for columns in zip(*(part.values for part in parts), strict=True))
     return PackedRows(dense, ends, values)

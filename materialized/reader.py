@@ -184,11 +184,11 @@ class Reader:
             for dtype, columns in self._packing.dense.items()
         ]
         ragged = [tf.TensorSpec([None], _TENSORFLOW[dtype]) for dtype in self._ragged_dtypes()]
-        lengths = tf.TensorSpec([len(self._packing.ragged), None], tf.int64)
-        return (tf.TensorSpec([3], tf.int64), *dense, lengths, *ragged)
+        ends = tf.TensorSpec([len(self._packing.ragged), None], tf.int64)
+        return (tf.TensorSpec([3], tf.int64), *dense, ends, *ragged)
 
     def _arrays(self, rows: PackedRows, position: Position) -> tuple[npt.NDArray[Any], ...]:
-        """What crosses to TensorFlow: position, matrices, lengths ``[ragged columns, batch]``, values by dtype."""
+        """What crosses to TensorFlow: the position, a matrix per dtype, row boundaries, ragged values per dtype."""
         ragged = [
             np.concatenate(
                 [
@@ -199,7 +199,7 @@ class Reader:
             )
             for dtype in self._ragged_dtypes()
         ]
-        arrays = [*rows.dense.values(), np.ascontiguousarray(rows.lengths.T), *ragged]
+        arrays = [*rows.dense.values(), rows.ends, *ragged]
         signed = [array.view(np.int64) if array.dtype == np.uint64 else array for array in arrays]
         return (np.array(position, np.int64), *signed)
 
@@ -208,18 +208,20 @@ class Reader:
         position, *rest = arrays
         columns: dict[str, Any] = {}
         for matrix, same in zip(rest, self._packing.dense.values(), strict=False):
+            scalars = [role for role, kind in same if kind.shape is Shape.SCALAR]
             matrix = tf.ensure_shape(matrix, [static, matrix.shape[1]])
-            parts = tf.split(matrix, [kind.width or 1 for _, kind in same], axis=1)
-            for (role, kind), part in zip(same, parts, strict=True):
-                columns[role] = part if kind.shape is Shape.VECTOR else tf.squeeze(part, axis=1)
-        lengths, *values = rest[len(self._packing.dense) :]
-        lengths = tf.ensure_shape(lengths, [len(self._packing.ragged), static])
+            columns |= zip(scalars, tf.unstack(matrix[:, : len(scalars)], axis=1), strict=True)
+            vectors = same[len(scalars) :]
+            parts = tf.split(matrix[:, len(scalars) :], [kind.width for _, kind in vectors], axis=1) if vectors else []
+            columns |= zip((role for role, _ in vectors), parts, strict=True)
+        ends, *values = rest[len(self._packing.dense) :]
+        splits = tf.unstack(tf.ensure_shape(ends, [len(self._packing.ragged), None if static is None else static + 1]))
         for dtype, flat in zip(self._ragged_dtypes(), values, strict=True):
-            same_dtype = [(at, role) for at, (role, kind) in enumerate(self._packing.ragged) if kind.dtype is dtype]
-            own = [lengths[at] for at, _ in same_dtype]
-            parts = tf.split(flat, tf.stack([tf.reduce_sum(row) for row in own]), num=len(own))
-            for (_, role), row_lengths, part in zip(same_dtype, own, parts, strict=True):
-                columns[role] = tf.RaggedTensor.from_row_lengths(part, row_lengths, validate=False)
+            own = [at for at, (_, kind) in enumerate(self._packing.ragged) if kind.dtype is dtype]
+            parts = tf.split(flat, tf.gather(ends[:, -1], own), num=len(own))
+            for at, part in zip(own, parts, strict=True):
+                role = self._packing.ragged[at][0]
+                columns[role] = tf.RaggedTensor.from_row_splits(part, splits[at], validate=False)
         label = tf.cast(columns[LABEL], tf.float32)
         weight = tf.cast(columns[WEIGHT], tf.float32) if WEIGHT in columns else tf.ones_like(label)
         features = {role.removeprefix(FEATURE): columns[role] for role in self._features}
