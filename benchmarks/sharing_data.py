@@ -40,9 +40,10 @@ def enlarge(dataset: DatasetSpec, source: Path, target: Path, rows: int, seed: i
         drawn = table.take(pa.array(generator.integers(0, table.num_rows, wanted)))
         noisy = _with_noise(drawn, generator).sort_by("trip_start_timestamp")
         pq.write_table(noisy, target / "data" / f"{path.stem}.parquet", row_group_size=wanted)
+    required = "".join(f"  {name}: {text}\n" for name, text in dataset.schema.items() if text.endswith("not null"))
     (target / "dataset.yaml").write_text(
         f"dataset: {dataset.name}\npath: data/*.parquet\nformat: parquet\n"
-        f'time: {dataset.time}\nstatistics: "{dataset.statistics}"\n',
+        f'time: {dataset.time}\nstatistics: "{dataset.statistics}"\nschema:\n{required}',
         encoding="utf-8",
     )
 
