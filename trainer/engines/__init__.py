@@ -1,0 +1,1 @@
+"""Embedding engines: where tables lie, and the training step around them."""
