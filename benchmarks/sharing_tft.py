@@ -146,7 +146,8 @@ def _month(moment: Any) -> Any:
     day_of_era = (moment // 86400 + 719468) % 146097
     year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36524 - day_of_era // 146096) // 365
     day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
-    return (5 * day_of_year + 2) // 153
+    from_march = (5 * day_of_year + 2) // 153
+    return (from_march + 2) % 12 + 1
 
 
 def _metadata() -> Any:
