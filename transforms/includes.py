@@ -53,36 +53,43 @@ class IncludedFiles:
 
     def _with_includes(
         self, tree: MapTree, path: Path, name: str, root: Path, chain: tuple[tuple[Path, str], ...]
-    ) -> MapTree:
+    ) -> MapTree | None:
         chain = (*chain, (path, name))
+        before = len(self._problems)
         base: dict[str, Entry] = {}
         for place, text in self._includes(tree):
-            included_name = os.path.normpath(os.path.join(os.path.dirname(name), text))
             included = (path.parent / text).resolve()
-            if not included.is_relative_to(root):
-                self._problems.add(place, f"include: {text!r} lies outside of {os.path.relpath(root)}")
-                continue
-            steps = [step for step, _ in chain]
-            if included in steps:
-                circle = [shown for _, shown in chain[steps.index(included) :]] + [included_name]
-                self._problems.add(place, f"include: a file includes itself: {' → '.join(circle)}")
-                continue
-            if not included.is_file():
-                self._problems.add(place, f"include: there is no file {included_name}")
-                continue
-            more = self._load(included, included_name, root, chain)
-            if more is not None:
-                base = self._over(base, more.entries)
+            included_name = os.path.normpath(os.path.join(os.path.dirname(name), text))
+            if self._may_include(included, included_name, text, place, root, chain):
+                more = self._load(included, included_name, root, chain)
+                base = base if more is None else self._over(base, more.entries)
+        if len(self._problems) > before:
+            return None  # what is lacking now may have been in the file that could not be included
         return MapTree(tree.place, self._over(base, tree.entries), tree.flow)
+
+    def _may_include(
+        self, path: Path, name: str, text: str, place: Place, root: Path, chain: tuple[tuple[Path, str], ...]
+    ) -> bool:
+        steps = [step for step, _ in chain]
+        problem = ""
+        if not path.is_relative_to(root):
+            problem = f"{text!r} lies outside of {os.path.relpath(root)}"
+        elif path in steps:
+            circle = [*(shown for _, shown in chain[steps.index(path) :]), name]
+            problem = f"a file includes itself: {' → '.join(circle)}"
+        elif not path.is_file():
+            problem = f"there is no file {name}"
+        if problem:
+            self._problems.add(place, f"include: {problem}")
+        return not problem
 
     def _includes(self, tree: MapTree) -> list[tuple[Place, str]]:
         entry = tree.entries.get("include")
         if entry is None:
             return []
-        items = entry.value.items if isinstance(entry.value, ListTree) else (entry.value,)
         found = []
-        for item in items:
-            if isinstance(item, ScalarTree) and isinstance(item.value, str) and item.value:
+        for item in entry.value.items if isinstance(entry.value, ListTree) else (entry.value,):
+            if isinstance(item, ScalarTree) and isinstance(item.value, str) and item.value and "\0" not in item.value:
                 found.append((item.place, item.value))
             else:
                 self._problems.add(item.place, f"include: expected a list of file names, found {describe(item)}")

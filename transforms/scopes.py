@@ -184,9 +184,9 @@ class Scope:
         self.refuse(let[cycle[0]], f"let {cycle[0]!r}", f"is defined by itself: {shown}{hint}")
 
     def _run(self, program: Program, expression: Expression, role: str) -> Bound | None:
-        named = [(name, bound.key) for name in program.names if (bound := self._let.get(name)) is not None]
+        let = [(name, self._let[name]) for name in program.names if name in self._let]
         known = self._columns.expressions
-        key = (program.text, tuple(named))
+        key = (program.text, tuple([(name, None if bound is None else bound.key) for name, bound in let]))
         if key not in known:
             result = self._value(program, expression, role)
             if result is None:
