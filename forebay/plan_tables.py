@@ -49,12 +49,12 @@ def _table(title: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
         number = column.startswith("#")
-        table.add_column(column.lstrip("#"), justify="right" if number else "left", no_wrap=number)
+        table.add_column(column.lstrip("#"), justify="right" if number else "left", no_wrap=number, overflow="fold")
     return table
 
 
 def _models(summary: Summary) -> Table:
-    heads = ("#features", "#nodes", "#components", "#columns", "#asked for", "#to compute", "#hits")
+    heads = ("#features", "#nodes", "#components", "#columns", "#asked\nfor", "#to\ncompute", "#hits")
     table = _table("Models", "model", *heads)
     for row in (*summary.models, summary.total):
         numbers = (row.features, row.nodes, row.components, row.columns, row.requested, row.missing)
