@@ -35,3 +35,11 @@ class DataError(ForebayError):
 
 class DivergedError(ForebayError):
     """The loss is not finite; the message names the step, and the feature if one of its values is not finite."""
+
+
+class OutputError(InputError):
+    """An export cannot be put where it was asked for; the message names the path and what is there."""
+
+
+class ExportError(ForebayError):
+    """An export does not give what the trained model gives; the message names the outputs and by how much."""
