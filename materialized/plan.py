@@ -12,17 +12,18 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from materialized import layout
+from materialized.assets import has_asset
 from materialized.chunks import Manifest
 from materialized.groups import GroupColumn, GroupDescriptor
 from materialized.inventory import Inventory
 from materialized.missing import Lineage, Memory
+from materialized.overlap import overlap
 from materialized.pins import Window, current_window
 from materialized.store import Store
 from transforms.difference import Reason, Statistics, StoredColumn
 from transforms.graph import FeatureGraph
 from transforms.nodes import Node, walk
-from transforms.specs import DatasetSpec, EvaluateChunks
+from transforms.specs import DatasetSpec
 from transforms.types import ColumnType
 
 if TYPE_CHECKING:
@@ -101,7 +102,8 @@ class Plan:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What is allowed and should be known: statistics that have seen chunks on which a model is evaluated."""
-        return tuple(warning for model in self.models if (warning := _overlap(model, self)))
+        found = (overlap(model, self.dataset, self.manifest, self.window) for model in self.models)
+        return tuple(warning for warning in found if warning is not None)
 
     @property
     def complete(self) -> bool:
@@ -227,31 +229,10 @@ def make_plan(
         requested=requested,
         missing=MappingProxyType(missing),
         missing_assets=MappingProxyType(
-            {identity: node for identity, node in analyzers.items() if store is None or not _has_asset(store, identity)}
+            {identity: node for identity, node in analyzers.items() if store is None or not has_asset(store, identity)}
         ),
         reasons=MappingProxyType(_reasons(columns, missing, manifest, window, memory, stored)),
     )
-
-
-def _overlap(model: BoundModel, plan: Plan) -> str | None:
-    evaluate = model.spec.train.evaluate
-    if not isinstance(evaluate, EvaluateChunks) or not any(
-        node.analyzer for node in plan.graph.model_nodes(model.name)
-    ):
-        return None
-    held_out = {entry.chunk for entry in plan.manifest.slice(evaluate.chunks)}
-    seen = held_out.intersection(plan.window.chunks)
-    if not seen:
-        return None
-    return (
-        f"model {model.name!r} is evaluated on chunks that its statistics have seen: {len(seen)} of {len(held_out)} "
-        f"(evaluate: chunks {evaluate.chunks!r}; statistics of {plan.dataset.name!r}: {plan.dataset.statistics!r}, "
-        f"generation {plan.window.generation})"
-    )
-
-
-def _has_asset(store: Store, identity: str) -> bool:
-    return bool(store.list(layout.asset_file(identity, "").rstrip("/")))
 
 
 def _columns(graph: FeatureGraph, identities: Mapping[str, str]) -> dict[str, PlannedColumn]:

@@ -295,7 +295,7 @@ def graphs(draw):
     return FeatureGraph({("m", f"feature.f{i}"): node for i, node in enumerate(chosen)})
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(graphs())
 def test_a_drawing_shows_everything_from_left_to_right_and_nothing_twice_in_one_place(graph):
     drawing = lay_out(graph)

@@ -19,7 +19,7 @@ from transforms.canonical import digest
 from transforms.difference import Kind
 from transforms.errors import GraphError
 from transforms.nodes import Node, raw
-from transforms.specs import DatasetSpec
+from transforms.specs import DatasetSpec, EvaluateChunks, EvaluateHash, EvaluateTime
 from transforms.types import ColumnType, DType, Shape
 
 STRING = ColumnType(DType.STRING, nullable=True)
@@ -225,6 +225,27 @@ def test_what_analyzers_find_is_missing_until_it_is_stored(store):
     assert (identity, node) == (plan.identities[v.inputs[1].identity], v.inputs[1])
     compute(store, plan)
     assert not plan_for(store, ["a"], model("m", v=v)).complete
+
+
+@pytest.mark.parametrize(
+    ("evaluate", "seen"),
+    [
+        (EvaluateChunks("1:"), "1 of 2 (evaluate: chunks '1:'"),
+        (EvaluateTime(150), "1 of 2 (evaluate: time since 150"),
+        (EvaluateChunks("2:"), None),
+        (EvaluateTime(200), None),
+        (EvaluateHash(0.1), None),
+        (None, None),
+    ],
+)
+def test_statistics_over_what_is_held_out_are_warned_of(evaluate, seen):
+    entries = [replace(entry(name), time_range=(time, time + 99)) for name, time in (("a", 0), ("b", 100), ("c", 200))]
+    dataset = replace(LOG, statistics=":2")
+    spec = SimpleNamespace(place=None, train=SimpleNamespace(evaluate=evaluate))
+    models = [replace(model("m", v=vocab(QUERY)), spec=spec), replace(model("n", q=Q), spec=spec)]
+    warnings = make_plan(models, dataset, manifest(*entries), None).warnings
+    assert len(warnings) == (seen is not None)
+    assert all(f"model 'm' is evaluated on chunks that its statistics have seen: {seen}" in text for text in warnings)
 
 
 @settings(max_examples=30)
