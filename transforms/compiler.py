@@ -49,7 +49,9 @@ class Transform(tf.Module):
         # A saved model keeps what is reachable through attributes.
         self._tables = [item for item in prepared.values() if isinstance(item, tf.Module)]
         specs = {name: tensor_spec(column) for name, column in self.inputs.items()}
-        self._function = tf.function(self._compute, input_signature=[specs, tf.TensorSpec([], tf.int64)])
+        signature = [specs, tf.TensorSpec([], tf.int64)]
+        # Kernels have no control flow on tensors; rewriting their source to look for some took ten times as long as they.
+        self._function = tf.function(self._compute, input_signature=signature, autograph=False)
 
     def __call__(self, columns: Mapping[str, Value], rows: Any = None) -> dict[str, Value]:
         """The outputs of a batch of any size.

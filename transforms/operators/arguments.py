@@ -216,16 +216,25 @@ def constant(value: Any, like: DType | None = None) -> Node | None:
     return Node(CONSTANT, 1, {"value": value}, (), ColumnType(dtype))
 
 
-def operand_nodes(operator: str, arguments: Sequence[Argument], indexes: Sequence[int]) -> tuple[Node, ...]:
-    """The operands as nodes, literals made constants beside the columns' dtype."""
-    like = next((argument.type.dtype for argument in arguments if isinstance(argument, Node)), None)
-    if like is None:
-        like = next((literal_dtype(item.value) for item in arguments if isinstance(item, Literal)), None)
+def operand_nodes(
+    operator: str, arguments: Sequence[Argument], declared: Sequence[Operand], indexes: Sequence[int]
+) -> tuple[Node, ...]:
+    """The operands as nodes; literals become constants, None one of the kind of those that it stands beside."""
     nodes = []
-    for argument, index in zip(arguments, indexes, strict=True):
-        node = argument if isinstance(argument, Node) else constant(argument.value, like)
+    for argument, operand, index in zip(arguments, declared, indexes, strict=True):
+        if isinstance(argument, Node):
+            nodes.append(argument)
+            continue
+        node = constant(argument.value, _like(arguments, declared, operand))
         if node is None:
-            found = repr(argument.value) if isinstance(argument, Literal) else ""
-            raise OperatorError(f"{operator}() takes a column or one value here, found {found}", index)
+            raise OperatorError(f"{operator}() takes a column or one value as {operand.name!r}, found {argument.value!r}", index)
         nodes.append(node)
     return tuple(nodes)
+
+
+def _like(arguments: Sequence[Argument], declared: Sequence[Operand], operand: Operand) -> DType | None:
+    """What a literal that is ``operand`` stands beside: a column where there is one, else a literal."""
+    beside = [item for item, other in zip(arguments, declared, strict=True) if other.dtypes == operand.dtypes]
+    found = [item.type.dtype for item in beside if isinstance(item, Node)]
+    found += [dtype for item in beside if isinstance(item, Literal) and (dtype := literal_dtype(item.value))]
+    return found[0] if found else operand.dtypes[0] if len(operand.dtypes) == 1 else None

@@ -102,9 +102,10 @@ class Operator(ABC):
           OperatorError: where the arguments are not what the operator takes; `OperatorError.argument` says which.
         """
         operands, indexes, parameters = self._fit(positional, named)
-        nodes = operand_nodes(self.name, operands, indexes)
-        for position, (node, index) in enumerate(zip(nodes, indexes, strict=True)):
-            self._operands[min(position, len(self._operands) - 1)].check(self.name, node, index)
+        declared = [*self._operands, *[self._operands[-1]] * (len(operands) - len(self._operands))]
+        nodes = operand_nodes(self.name, operands, declared, indexes)
+        for node, operand, index in zip(nodes, declared, indexes, strict=True):
+            operand.check(self.name, node, index)
         own = {name: value for name, value in parameters.items() if name not in self._analyzed}
         result = self.result_type(nodes, own)
         if self.analyzer is not None:

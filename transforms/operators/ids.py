@@ -44,12 +44,12 @@ class Hash(_Ids):
 
     Example:
       x: nullable string = ["a", "b", None, ""]
-      hash(x, 100) = [19, 68, None, 13]
+      hash(x, 100) = [39, 22, None, 63]
       n: list<int64> = [[1, -1], []]
-      hash(n, 100) = [[30, 74], []]
-      hash(n, 100, salt="other") = [[40, 76], []]
+      hash(n, 100) = [[49, 30], []]
+      hash(n, 100, salt="other") = [[7, 0], []]
       u: uint64 = [18446744073709551615]
-      hash(u, 1000) = [12]
+      hash(u, 1000) = [233]
     """
 
     name = "hash"
