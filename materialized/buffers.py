@@ -66,7 +66,8 @@ def to_buffers(column: pa.Array | pa.ChunkedArray, column_type: ColumnType) -> B
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     row_lengths = present = None
     if column_type.shape is Shape.RAGGED:
-        row_lengths = array.value_lengths().fill_null(0).to_numpy(zero_copy_only=False).astype(_LENGTH)
+        lengths = array.value_lengths()
+        row_lengths = (lengths.fill_null(0) if lengths.null_count else lengths).to_numpy().astype(_LENGTH)
         array = array.flatten()
     elif column_type.shape is Shape.VECTOR:
         array = array.flatten()

@@ -1,7 +1,8 @@
 """Rows of many columns packed into few arrays, so that taking, cutting and joining rows costs little per column.
 
-All scalar and vector columns of one dtype lie side by side in a matrix ``[rows, width]``; all ragged columns keep their
-values one after another and share a matrix of row boundaries. Nothing here knows TensorFlow.
+All scalar columns of one dtype are the rows of a matrix ``[columns, rows]``, every vector column is a matrix of its
+own, and all ragged columns keep their values one after another and share a matrix of row boundaries. Nothing here knows
+TensorFlow.
 """
 
 from __future__ import annotations
@@ -19,71 +20,72 @@ from transforms.types import ColumnType, DType, Shape
 
 Array = npt.NDArray[Any]
 
+_NOTHING = np.zeros(0, np.int64)
+
 
 @dataclass(frozen=True)
 class Packing:
     """Where each column lies in the arrays of `PackedRows`.
 
     Attributes:
-      dense: by dtype, its columns from left to right, with their types: first scalars, then vectors.
+      scalars: by dtype, names of the scalar columns in the order of the matrix's rows.
+      vectors: the vector columns in order, with their types.
       ragged: the ragged columns in order, with their types.
     """
 
-    dense: Mapping[DType, tuple[tuple[str, ColumnType], ...]]
+    scalars: Mapping[DType, tuple[str, ...]]
+    vectors: tuple[tuple[str, ColumnType], ...]
     ragged: tuple[tuple[str, ColumnType], ...]
 
     @classmethod
     def of(cls, columns: Mapping[str, ColumnType]) -> Packing:
         """The packing of ``columns``; depends on names and types, not on the order given."""
-        dense: dict[DType, tuple[tuple[str, ColumnType], ...]] = {}
-        for dtype in DType:
-            found = [item for item in sorted(columns.items(), key=_name) if item[1].shape is not Shape.RAGGED]
-            same = [item for item in found if item[1].dtype is dtype]
-            if same:  # scalars first, so that they are cut off together
-                dense[dtype] = tuple(sorted(same, key=lambda item: item[1].shape is Shape.VECTOR))
-        return cls(dense, tuple(item for item in sorted(columns.items(), key=_name) if item[1].shape is Shape.RAGGED))
+        by_shape: dict[Shape, list[tuple[str, ColumnType]]] = {shape: [] for shape in Shape}
+        for name, column_type in sorted(columns.items(), key=lambda item: item[0]):
+            by_shape[column_type.shape].append((name, column_type))
+        scalars = {
+            dtype: tuple(name for name, kind in by_shape[Shape.SCALAR] if kind.dtype is dtype)
+            for dtype in DType
+            if any(kind.dtype is dtype for _, kind in by_shape[Shape.SCALAR])
+        }
+        return cls(scalars, tuple(by_shape[Shape.VECTOR]), tuple(by_shape[Shape.RAGGED]))
 
     def pack(self, table: pa.Table) -> PackedRows:
         """The rows of ``table``, which has the columns under their names and Arrow types (missing values as zeros)."""
-        dense = {}
-        for dtype, columns in self.dense.items():
-            matrix = np.empty((table.num_rows, sum(_width(column_type) for _, column_type in columns)), _numpy(dtype))
-            at = 0
-            for name, column_type in columns:
-                width = _width(column_type)
-                matrix[:, at : at + width] = _values(table.column(name), column_type).reshape(-1, width)
-                at += width
-            dense[dtype] = matrix
+        scalars = {}
+        for dtype, names in self.scalars.items():
+            scalars[dtype] = np.empty((len(names), table.num_rows), _numpy(dtype))
+            for index, name in enumerate(names):
+                scalars[dtype][index], _ = _values(table.column(name), ColumnType(dtype))
+        vectors = tuple(
+            _values(table.column(name), column_type)[0].reshape(table.num_rows, -1)
+            for name, column_type in self.vectors
+        )
         ends = np.zeros((len(self.ragged), table.num_rows + 1), np.int64)
         values = []
         for index, (name, column_type) in enumerate(self.ragged):
-            buffers = to_buffers(table.column(name), column_type)
-            assert buffers.row_lengths is not None
-            np.cumsum(buffers.row_lengths, out=ends[index, 1:])
-            values.append(_values(table.column(name), column_type))
-        return PackedRows(dense, ends, tuple(values))
-
-
-def _name(item: tuple[str, ColumnType]) -> str:
-    return item[0]
-
-
-def _width(column_type: ColumnType) -> int:
-    return column_type.width or 1
+            column, lengths = _values(table.column(name), column_type)
+            ends[index, 1:] = np.cumsum(lengths)
+            values.append(column)
+        return PackedRows(scalars, vectors, ends, tuple(values))
 
 
 def _numpy(dtype: DType) -> np.dtype[Any]:
     return np.dtype(object) if dtype is DType.STRING else NUMPY[dtype]
 
 
-def _values(column: pa.ChunkedArray, column_type: ColumnType) -> Array:
-    """All values of a column one after another; strings as bytes objects."""
+def _values(column: pa.ChunkedArray, column_type: ColumnType) -> tuple[Array, Array]:
+    """All values of a column one after another, strings as bytes objects; and if it is ragged, each row's number."""
     if column_type.dtype is not DType.STRING:
-        return to_buffers(column, column_type).values
+        buffers = to_buffers(column, column_type)
+        return buffers.values, _NOTHING if buffers.row_lengths is None else buffers.row_lengths
     array = column.combine_chunks()
+    lengths = _NOTHING
+    if column_type.shape is Shape.RAGGED:
+        lengths = array.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
     if column_type.shape is not Shape.SCALAR:
         array = array.flatten()
-    return array.fill_null("").cast(pa.binary()).to_numpy(zero_copy_only=False)
+    return array.fill_null("").cast(pa.binary()).to_numpy(zero_copy_only=False), lengths
 
 
 @dataclass(frozen=True)
@@ -91,13 +93,15 @@ class PackedRows:
     """Rows, packed.
 
     Attributes:
-      dense: by dtype, a matrix ``[rows, width]``.
+      scalars: by dtype, a matrix ``[columns, rows]``.
+      vectors: each vector column's matrix, ``[rows, width]``.
       ends: row boundaries ``[ragged columns, rows + 1]``: row r of column c has the values from ``ends[c, r]`` to
         ``ends[c, r + 1]``.
       values: each ragged column's values.
     """
 
-    dense: Mapping[DType, Array]
+    scalars: Mapping[DType, Array]
+    vectors: tuple[Array, ...]
     ends: npt.NDArray[np.int64]
     values: tuple[Array, ...]
 
@@ -106,7 +110,8 @@ class PackedRows:
 
     def take(self, rows: npt.NDArray[np.int64]) -> PackedRows:
         """These ``rows``, in this order."""
-        dense = {dtype: matrix.take(rows, axis=0) for dtype, matrix in self.dense.items()}
+        scalars = {dtype: matrix.take(rows, axis=1) for dtype, matrix in self.scalars.items()}
+        vectors = tuple(matrix.take(rows, axis=0) for matrix in self.vectors)
         ends = np.zeros((len(self.values), len(rows) + 1), np.int64)
         values = []
         for old, new, column in zip(self.ends, ends, self.values, strict=True):
@@ -116,23 +121,25 @@ class PackedRows:
             source = np.repeat(starts - new[:-1], lengths)
             source += np.arange(len(source))
             values.append(column.take(source))
-        return PackedRows(dense, ends, tuple(values))
+        return PackedRows(scalars, vectors, ends, tuple(values))
 
     def cut(self, start: int, stop: int) -> PackedRows:
-        """The rows from ``start`` to ``stop``; dense and ragged values are not copied."""
-        dense = {dtype: matrix[start:stop] for dtype, matrix in self.dense.items()}
+        """The rows from ``start`` to ``stop``; no values are copied."""
+        scalars = {dtype: matrix[:, start:stop] for dtype, matrix in self.scalars.items()}
+        vectors = tuple(matrix[start:stop] for matrix in self.vectors)
         ends = self.ends[:, start : stop + 1]
         values = tuple(column[row[0] : row[-1]] for row, column in zip(ends, self.values, strict=True))
-        return PackedRows(dense, ends - ends[:, :1], values)
+        return PackedRows(scalars, vectors, ends - ends[:, :1], values)
 
 
 def join(parts: Sequence[PackedRows]) -> PackedRows:
     """The rows of all ``parts`` (at least one, of one packing), one part after another."""
     if len(parts) == 1:
         return parts[0]
-    dense = {dtype: np.concatenate([part.dense[dtype] for part in parts]) for dtype in parts[0].dense}
+    scalars = {dtype: np.concatenate([part.scalars[dtype] for part in parts], axis=1) for dtype in parts[0].scalars}
+    vectors = tuple(np.concatenate(matrices) for matrices in zip(*(part.vectors for part in parts), strict=True))
     lengths = np.concatenate([np.diff(part.ends) for part in parts], axis=1)
     ends = np.zeros((lengths.shape[0], lengths.shape[1] + 1), np.int64)
     np.cumsum(lengths, axis=1, out=ends[:, 1:])
     values = tuple(np.concatenate(columns) for columns in zip(*(part.values for part in parts), strict=True))
-    return PackedRows(dense, ends, values)
+    return PackedRows(scalars, vectors, ends, values)

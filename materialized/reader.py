@@ -21,7 +21,7 @@ from materialized.packing import PackedRows, Packing
 from materialized.splits import Split
 from materialized.store import Store
 from transforms.specs import Evaluate
-from transforms.types import ColumnType, DType, Shape
+from transforms.types import ColumnType, DType
 
 FEATURE = "feature."
 """How the roles of features begin; what follows is the feature's name."""
@@ -179,49 +179,42 @@ class Reader:
         return [dtype for dtype in DType if any(kind.dtype is dtype for _, kind in self._packing.ragged)]
 
     def _signature(self) -> tuple[tf.TensorSpec, ...]:
-        dense = [
-            tf.TensorSpec([None, sum(kind.width or 1 for _, kind in columns)], _TENSORFLOW[dtype])
-            for dtype, columns in self._packing.dense.items()
+        scalars = [
+            tf.TensorSpec([len(names), None], _TENSORFLOW[dtype]) for dtype, names in self._packing.scalars.items()
         ]
-        ragged = [tf.TensorSpec([None], _TENSORFLOW[dtype]) for dtype in self._ragged_dtypes()]
+        vectors = [tf.TensorSpec([None, kind.width], _TENSORFLOW[kind.dtype]) for _, kind in self._packing.vectors]
         ends = tf.TensorSpec([len(self._packing.ragged), None], tf.int64)
-        return (tf.TensorSpec([3], tf.int64), *dense, ends, *ragged)
+        ragged = [tf.TensorSpec([None], _TENSORFLOW[dtype]) for dtype in self._ragged_dtypes()]
+        return (tf.TensorSpec([3], tf.int64), *scalars, *vectors, ends, *ragged)
 
     def _arrays(self, rows: PackedRows, position: Position) -> tuple[npt.NDArray[Any], ...]:
-        """What crosses to TensorFlow: the position, a matrix per dtype, row boundaries, ragged values per dtype."""
-        ragged = [
-            np.concatenate(
-                [
-                    values
-                    for (_, kind), values in zip(self._packing.ragged, rows.values, strict=True)
-                    if kind.dtype is dtype
-                ]
-            )
-            for dtype in self._ragged_dtypes()
-        ]
-        arrays = [*rows.dense.values(), rows.ends, *ragged]
+        """What crosses to TensorFlow, in the order of `_signature`; ragged columns of one dtype end to end."""
+        ragged: dict[DType, list[npt.NDArray[Any]]] = {dtype: [] for dtype in self._ragged_dtypes()}
+        for (_, kind), values in zip(self._packing.ragged, rows.values, strict=True):
+            ragged[kind.dtype].append(values)
+        flat = [np.concatenate(values) for values in ragged.values()]
+        arrays = [*rows.scalars.values(), *rows.vectors, rows.ends, *flat]
         signed = [array.view(np.int64) if array.dtype == np.uint64 else array for array in arrays]
         return (np.array(position, np.int64), *signed)
 
     def _batch(self, arrays: Sequence[Any], static: int | None) -> Batch:
         """The inverse of `_arrays`, in TensorFlow."""
         position, *rest = arrays
+        remaining = iter(rest)
         columns: dict[str, Any] = {}
-        for matrix, same in zip(rest, self._packing.dense.values(), strict=False):
-            scalars = [role for role, kind in same if kind.shape is Shape.SCALAR]
-            matrix = tf.ensure_shape(matrix, [static, matrix.shape[1]])
-            columns |= zip(scalars, tf.unstack(matrix[:, : len(scalars)], axis=1), strict=True)
-            vectors = same[len(scalars) :]
-            parts = tf.split(matrix[:, len(scalars) :], [kind.width for _, kind in vectors], axis=1) if vectors else []
-            columns |= zip((role for role, _ in vectors), parts, strict=True)
-        ends, *values = rest[len(self._packing.dense) :]
+        for names in self._packing.scalars.values():
+            matrix = tf.ensure_shape(next(remaining), [len(names), static])
+            columns |= zip(names, tf.unstack(matrix), strict=True)
+        for name, kind in self._packing.vectors:
+            columns[name] = tf.ensure_shape(next(remaining), [static, kind.width])
+        ends = next(remaining)
         splits = tf.unstack(tf.ensure_shape(ends, [len(self._packing.ragged), None if static is None else static + 1]))
-        for dtype, flat in zip(self._ragged_dtypes(), values, strict=True):
+        for dtype, flat in zip(self._ragged_dtypes(), remaining, strict=True):
             own = [at for at, (_, kind) in enumerate(self._packing.ragged) if kind.dtype is dtype]
             parts = tf.split(flat, tf.gather(ends[:, -1], own), num=len(own))
             for at, part in zip(own, parts, strict=True):
-                role = self._packing.ragged[at][0]
-                columns[role] = tf.RaggedTensor.from_row_splits(part, splits[at], validate=False)
+                name = self._packing.ragged[at][0]
+                columns[name] = tf.RaggedTensor.from_row_splits(part, splits[at], validate=False)
         label = tf.cast(columns[LABEL], tf.float32)
         weight = tf.cast(columns[WEIGHT], tf.float32) if WEIGHT in columns else tf.ones_like(label)
         features = {role.removeprefix(FEATURE): columns[role] for role in self._features}
