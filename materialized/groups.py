@@ -38,7 +38,7 @@ class GroupDescriptor:
 
     Attributes:
       columns: at least one, each identity once; kept sorted by identity, whatever the order given.
-      subgraph: the nodes that compute them, as `FeatureGraph.to_json` writes them; may be empty.
+      subgraph: what computes them, as `materialized.missing.Lineage` writes it; may be empty.
     """
 
     columns: tuple[GroupColumn, ...]
