@@ -164,7 +164,10 @@ def _syntax_tree(text: str) -> ast.expr:
     except SyntaxError as error:
         if "nested parentheses" in (error.msg or ""):
             raise ExpressionError(_TOO_DEEP) from error
-        start = max(0, (error.offset or 1) - 1)
+        if not error.offset:  # Python has no place for what it misses at the end
+            span = _span_in(text, len(text), len(text) + 1)
+            raise ExpressionError("not an expression: something is missing at its end", span) from error
+        start = error.offset - 1
         span = _span_in(text, start, max(start + 1, (error.end_offset or 0) - 1))
         raise ExpressionError(f"not an expression: {error.msg}", span) from error
     except ValueError as error:  # a null byte, or an integer of thousands of digits

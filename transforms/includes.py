@@ -55,15 +55,18 @@ class IncludedFiles:
         self, tree: MapTree, path: Path, name: str, root: Path, chain: tuple[tuple[Path, str], ...]
     ) -> MapTree | None:
         chain = (*chain, (path, name))
-        before = len(self._problems)
         base: dict[str, Entry] = {}
-        for place, text in self._includes(tree):
+        includes, whole = self._includes(tree)
+        for place, text in includes:
             included = (path.parent / text).resolve()
             included_name = os.path.normpath(os.path.join(os.path.dirname(name), text))
             if self._may_include(included, included_name, text, place, root, chain):
                 more = self._load(included, included_name, root, chain)
-                base = base if more is None else self._over(base, more.entries)
-        if len(self._problems) > before:
+                base = {} if more is None else self._over(base, more.entries)
+                whole = whole and more is not None
+            else:
+                whole = False
+        if not whole:
             return None  # what is lacking now may have been in the file that could not be included
         return MapTree(tree.place, self._over(base, tree.entries), tree.flow)
 
@@ -83,17 +86,20 @@ class IncludedFiles:
             self._problems.add(place, f"include: {problem}")
         return not problem
 
-    def _includes(self, tree: MapTree) -> list[tuple[Place, str]]:
+    def _includes(self, tree: MapTree) -> tuple[list[tuple[Place, str]], bool]:
+        """The files that ``tree`` includes, and whether these are all that it wants to include."""
         entry = tree.entries.get("include")
         if entry is None:
-            return []
-        found = []
+            return [], True
+        found: list[tuple[Place, str]] = []
+        whole = True
         for item in entry.value.items if isinstance(entry.value, ListTree) else (entry.value,):
             if isinstance(item, ScalarTree) and isinstance(item.value, str) and item.value and "\0" not in item.value:
                 found.append((item.place, item.value))
             else:
                 self._problems.add(item.place, f"include: expected a list of file names, found {describe(item)}")
-        return found
+                whole = False
+        return found, whole
 
     def _over(self, base: dict[str, Entry], top: Mapping[str, Entry]) -> dict[str, Entry]:
         """``base`` with what ``top`` adds, replaces and drops."""

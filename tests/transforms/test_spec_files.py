@@ -308,6 +308,11 @@ def test_a_mistake_in_a_shared_file_is_told_once(write):
     assert len(mistakes("a.yaml", "b.yaml")) == 3  # neither ids nor dense; an unknown key; and how many
 
 
+def test_what_lacks_because_of_a_broken_include_is_not_told(write):
+    write(common="features: [\n", a="model: a\ninclude: common.yaml\n", b="model: b\ninclude: common.yaml\n")
+    assert [line.split(": ")[0] for line in mistakes("a.yaml", "b.yaml")] == ["common.yaml:2"]
+
+
 def test_a_dataset(write):
     write(
         d="""
