@@ -1,16 +1,18 @@
 """Accumulators: what analyzers keep of a chunk, and how the chunks' results become an asset's content.
 
-An accumulator counts the values of one column. Its partial result over a chunk is bytes that later versions of Beam, Python
-or the machine can still read; partial results are folded in the window's order, always from the first to the last, so
-that the same window gives the same content however the work was cut. What the analyzers' own parameters choose (`top_k`,
-`min_count`, the number of quantiles) is applied at the end, so that analyzers which differ in these share their counts.
+An accumulator counts the values of one column. Its partial result over a chunk is bytes that later versions of Beam,
+Python or the machine can still read; partial results are folded in the window's order, always from the first to the
+last, so that the same window gives the same content however the work was cut. What the analyzers' own parameters
+choose (`top_k`, `min_count`, the number of quantiles) is applied at the end, so that analyzers which differ in these
+share their counts.
 
 Definitions are tensorflow-transform's:
 
-* vocabulary: `tft.vocabulary` sorts by count, then by token, both from large to small, tokens as bytes. Empty strings and
-  strings with line breaks are no tokens there: its file has one token a line. Integers count as their decimal text.
-* moments: NaN and infinities do not enter count, mean and variance (`tft.mean`, `tft.var`); the smallest and the largest
-  value are those of all values but NaN (with NaN, what `tft.min` gives depends on its batches).
+* vocabulary: `tft.vocabulary` sorts by count, then by token, both from large to small, tokens as bytes. Empty strings
+  and strings with line breaks are no tokens there: its file has one token a line. Integers count as their decimal
+  text.
+* moments: NaN and infinities do not enter count, mean and variance (`tft.mean`, `tft.var`); the smallest and the
+  largest value are those of all values but NaN (with NaN, what `tft.min` gives depends on its batches).
 * quantiles: the sketch of `tft.quantiles`, made with the same parameters. NaN is left out.
 """
 
@@ -188,9 +190,7 @@ class MomentsAccumulator:
     def partial(self, values: pa.Array | pa.ChunkedArray) -> bytes:
         with np.errstate(over="ignore"):  # finite values whose square is not: infinity is then the right answer
             found = MomentSums.of(_float64(flat_values(values)).to_numpy(zero_copy_only=False))
-        return _MOMENTS.pack(
-            _MOMENTS_MARK, found.count, found.mean, found.squares, found.smallest, found.largest
-        )
+        return _MOMENTS.pack(_MOMENTS_MARK, found.count, found.mean, found.squares, found.smallest, found.largest)
 
     def fold(self, partials: Iterable[bytes]) -> MomentSums:
         """The moments of all chunks."""

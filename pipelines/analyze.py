@@ -1,9 +1,9 @@
 """Analyze: the statistics that plans lack, each computed once for all models, over the pinned window.
 
-Level by level (an analyzer may read what another one found): of each chunk of the window, the columns that analyzers read
-are computed and accumulated, all accumulators of a level in one pass; a partial result is kept per (accumulator, chunk)
-and never computed again. References to partial results are grouped by accumulator; the partial results are folded in the
-window's order, and every analyzer over that accumulator makes its asset of it.
+Level by level (an analyzer may read what another one found): of each chunk of the window, the columns that analyzers
+read are computed and accumulated, all accumulators of a level in one pass; a partial result is kept per (accumulator,
+chunk) and never computed again. References to partial results are grouped by accumulator; the partial results are
+folded in the window's order, and every analyzer over that accumulator makes its asset of it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import Any
 
 import apache_beam as beam
 
-from materialized.assets import has_asset, write_asset
+from materialized.assets import has_asset, save_asset
 from materialized.chunks import ChunkEntry
 from materialized.partials import partial_chunks, read_partial, write_partial
+from materialized.pins import Window
 from materialized.plan import Plan
 from materialized.store import Store
 from pipelines.accumulators import accumulator
@@ -59,7 +60,7 @@ class Level:
       program: computes the columns that they read.
       accumulations: what is accumulated, by identity.
       analyzers: the analyzers over each accumulation, by its identity: (column identity, node parameters).
-      window: the window's chunks, in order.
+      window: the chunks that are seen, in order.
       present: references to partial results that the store has: (accumulation, chunk).
       tasks: what has to be accumulated.
     """
@@ -67,7 +68,7 @@ class Level:
     program: Program
     accumulations: Mapping[str, Accumulation]
     analyzers: Mapping[str, tuple[tuple[str, Mapping[str, Value]], ...]]
-    window: tuple[str, ...]
+    window: Window
     present: tuple[tuple[str, str], ...]
     tasks: tuple[AnalyzeTask, ...]
 
@@ -121,8 +122,8 @@ def _level(plan: Plan, store: Store, nodes: list[Node]) -> Level:
         lacking = tuple(identity for identity in sorted(accumulations) if chunk not in have[identity])
         if lacking and chunk not in entries:
             raise PartialResultError(
-                f"window {plan.window.generation} of dataset {plan.dataset.name!r} has a chunk that is no longer in the "
-                f"log ({chunk}), and new statistics need it; pin a new window with --refresh"
+                f"window {plan.window.generation} of dataset {plan.dataset.name!r} has a chunk that the log no longer has, "
+                f"{chunk}, and new statistics need it; pin a new window with --refresh"
             )
         if lacking:
             tasks.append(AnalyzeTask(entries[chunk], lacking))
@@ -130,7 +131,7 @@ def _level(plan: Plan, store: Store, nodes: list[Node]) -> Level:
         program=Program.of(store, columns, plan.identities),
         accumulations=accumulations,
         analyzers=analyzers,
-        window=plan.window.chunks,
+        window=plan.window,
         present=tuple((identity, chunk) for identity in sorted(have) for chunk in chunks if chunk in have[identity]),
         tasks=tuple(tasks),
     )
@@ -170,9 +171,9 @@ def analyze(pipeline: beam.Pipeline, todo: Iterable[Level], store: Store) -> Ana
         failures += [counted[FAILURES], folded[FAILURES]]
         barrier = [folded.assets]
     return Analyzed(
-        (partials, pipeline) | "partials" >> beam.Flatten(),
-        (assets, pipeline) | "assets" >> beam.Flatten(),
-        (failures, pipeline) | "analyze failures" >> beam.Flatten(),
+        partials | "partials" >> beam.Flatten(pipeline=pipeline),
+        assets | "assets" >> beam.Flatten(pipeline=pipeline),
+        failures | "analyze failures" >> beam.Flatten(pipeline=pipeline),
     )
 
 
@@ -203,13 +204,13 @@ class _Fold(FailingDoFn):
 
     def results(self, element: tuple[str, Iterable[str]]) -> Iterator[str]:
         identity, chunks = element
-        if not set(self._window).issubset(chunks):
+        if not set(self._window.chunks).issubset(chunks):
             return  # a chunk failed, and has said so
         each = self._accumulations[identity]
         counter = accumulator(each.kind, each.version, dict(each.parameters))
-        folded = counter.fold(self._partial(identity, chunk) for chunk in self._window)
+        folded = counter.fold(self._partial(identity, chunk) for chunk in self._window.chunks)
         for asset, parameters in self._analyzers[identity]:
-            write_asset(self._store, asset, counter.asset(folded, parameters), self._window)
+            save_asset(self._store, asset, counter.asset(folded, parameters), self._window)
             yield asset
 
     def _partial(self, identity: str, chunk: str) -> bytes:

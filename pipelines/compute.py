@@ -1,8 +1,8 @@
 """Computing columns of a chunk: the nodes to compute, compiled once per process, over the raw columns that they need.
 
 Reading raw columns is `materialized.raw_rows`, compiling `transforms.compiler`; here they meet. A chunk is read once,
-and goes through the compiled function in blocks of rows, so that intermediate values stay small; a row's result does not
-depend on the block that it is in.
+and goes through the compiled function in blocks of rows, so that intermediate values stay small; a row's result does
+not depend on the block that it is in.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from materialized.assets import read_asset
+from materialized.assets import load_asset
 from materialized.chunks import ChunkEntry
 from materialized.raw_rows import read_raw
 from materialized.store import Store
@@ -62,16 +62,21 @@ class Program:
           ForebayError: an asset is not there, or damaged.
         """
         transform = _compiled(self)
-        raw = read_raw(self.store, entry, transform.inputs)
-        blocks = [
-            transform.apply(raw.slice(start, BLOCK_ROWS)) for start in range(0, max(raw.num_rows, 1), BLOCK_ROWS)
-        ]
+        raw = read_raw(self.store, entry, transform.inputs) if transform.inputs else _rows_alone(entry)
+        blocks = [transform.apply(raw.slice(start, BLOCK_ROWS)) for start in range(0, max(raw.num_rows, 1), BLOCK_ROWS)]
         return pa.concat_tables(blocks)
+
+
+def _rows_alone(entry: ChunkEntry) -> pa.Table:
+    """As many rows as the chunk has, for columns that read none of the log's."""
+    if entry.rows is None:
+        raise ValueError(f"{entry} has not been ingested: its number of rows is not known")
+    return pa.table({"row": pa.nulls(entry.rows)})
 
 
 @lru_cache(maxsize=16)
 def _compiled(program: Program) -> Any:
     from transforms.compiler import compile_nodes  # TensorFlow, which processes that only plan jobs do without
 
-    assets = {node: read_asset(program.store, identity) for node, identity in program.assets}
+    assets = {node: load_asset(program.store, identity).asset for node, identity in program.assets}
     return compile_nodes(dict(program.columns), assets)

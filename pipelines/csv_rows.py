@@ -27,7 +27,7 @@ from transforms.types import ColumnType, Shape
 _BLOCK_BYTES = 16 * 2**20
 
 _END = b"\x1eend of the rows\x1e"
-"""Every field of a record that is put behind the file's last one. When it does not come out again, a quote was left open."""
+"""Every field of a record put behind the file's last one. When it does not come out again, a quote was left open."""
 
 
 def batches(open_source: Open, schema: Mapping[str, ColumnType]) -> Iterator[RowBatch]:

@@ -9,7 +9,7 @@ from transforms.errors import ForebayError, InputError
 
 
 class LogError(InputError):
-    """A raw file is not what the dataset file says: the message names file, line, what was found and what was expected."""
+    """A raw file is not what the dataset file says; names file, line, what was found and what was expected."""
 
 
 class ChangedSourceError(InputError):

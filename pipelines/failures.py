@@ -1,8 +1,9 @@
 """How a mistake that a worker finds reaches the user: as the error itself, whatever runner is between them.
 
-Runners wrap what a DoFn raises in tracebacks of their own, retry it, and give up on the rest. A wrong line in a log does
-not get better by retrying, and the next file's mistakes are worth knowing too. So a DoFn catches errors that Forebay
-foresees and hands them on as elements; they are written to a folder outside the store, and raised after the job.
+Runners wrap what a DoFn raises in tracebacks of their own, retry it, and give up on the rest. A wrong line in a log
+does not get better by retrying, and the next file's mistakes are worth knowing too. So a DoFn catches errors that
+Forebay foresees and hands them on as elements; they are written to a folder outside the store, and raised after the
+job.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ class FailingDoFn(beam.DoFn):
         """What ``element`` becomes. May raise ForebayError."""
         raise TypeError(f"{type(self).__name__} says nothing about {element!r}")
 
-    def process(self, element: Any, *unused_barriers: Any) -> Iterator[Any]:
-        """The results, or a failure on the output `FAILURES`. Further inputs are only waited for."""
+    def process(self, element: Any, barrier: Any = None) -> Iterator[Any]:
+        """The results, or a failure on the output `FAILURES`. A ``barrier`` is a side input that is only waited for."""
         try:
             yield from self.results(element)
         except ForebayError as error:

@@ -1,8 +1,8 @@
 """Materialize: the columns that chunks lack, each computed once for all models.
 
-A task is a chunk with the write groups that it lacks. All columns of a task are computed together, from raw columns that
-are read once; then each group is committed as one file. A job that dies leaves whole files or none, so that the next
-plan asks only for what is still missing.
+A task is a chunk with the write groups that it lacks. All columns of a task are computed together, from raw columns
+that are read once; then each group is committed as one file. A job that dies leaves whole files or none, so that the
+next plan asks only for what is still missing.
 """
 
 from __future__ import annotations

@@ -4,9 +4,10 @@ The rules are the same for every value of a column, whatever the others look lik
 
 * missing (null) stays missing; a field is missing where the file has nothing, an empty string included.
 * numbers and bools may have spaces around them.
-* integers: decimal digits with a sign, and nothing behind the point if there is one (``12``, ``-3``, ``12.0``), in range.
-* floats: decimal notation (``1.5``, ``.5``, ``1e5``), ``nan``, ``inf``, ``infinity`` in any case. A number too large for
-  float64 is not read as infinity: it is a bad value.
+* integers: decimal digits with a sign, and nothing behind the point if there is one (``12``, ``-3``, ``12.0``), in
+  range.
+* floats: decimal notation (``1.5``, ``.5``, ``1e5``), ``nan``, ``inf``, ``infinity`` in any case. A number too large
+  for float64 is not read as infinity: it is a bad value.
 * bools: ``true false t f yes no y n 1 0`` in any case.
 * strings: any valid UTF-8.
 

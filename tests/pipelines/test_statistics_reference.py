@@ -1,5 +1,6 @@
 """Our statistics beside tensorflow-transform's, over the same values: one run of its own pipeline for all tests."""
 
+import itertools
 import json
 import os
 import subprocess
@@ -36,9 +37,12 @@ def columns():
     odd[:4] = [np.nan, np.inf, -np.inf, np.nan]
     few = [float(value) if row % 5 == 0 else None for row, value in enumerate(normal)]
     assert 0 < len(few) - few.count(None) <= EXACT_VALUES
-    return taxi.append_column("word", pa.array(words)).append_column("normal", pa.array(normal)).append_column(
-        "odd", pa.array(odd)
-    ).append_column("few", pa.array(few, pa.float32()))
+    return (
+        taxi.append_column("word", pa.array(words))
+        .append_column("normal", pa.array(normal))
+        .append_column("odd", pa.array(odd))
+        .append_column("few", pa.array(few, pa.float32()))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +60,7 @@ def ours(column, kind, parameters, of_node):
     """The asset over the column, cut into chunks."""
     counter = accumulator(kind, 1, parameters)
     cuts = np.linspace(0, len(column), CHUNKS + 1).astype(int)
-    partials = [counter.partial(column.slice(start, stop - start)) for start, stop in zip(cuts, cuts[1:], strict=False)]
+    partials = [counter.partial(column.slice(start, stop - start)) for start, stop in itertools.pairwise(cuts)]
     return counter.asset(counter.fold(partials), of_node)
 
 

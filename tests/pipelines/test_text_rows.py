@@ -59,7 +59,10 @@ def test_csv(read, data, a, s):
 
 
 def test_csv_counts_bad_values(read):
-    assert read(csv_rows, b"a,s\nx,\xff\n1,ok\n,\n", CSV) == ({"a": [None, 1, None], "s": [None, "ok", None]}, {"a": 1, "s": 1})
+    assert read(csv_rows, b"a,s\nx,\xff\n1,ok\n,\n", CSV) == (
+        {"a": [None, 1, None], "s": [None, "ok", None]},
+        {"a": 1, "s": 1},
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Runs tensorflow-transform's analyzers over a Parquet file, in a process of its own: its warnings are not ours.
 
-``python tft_reference.py COLUMNS.parquet RESULTS.json WORKDIR``. What is computed of which column stands in the tables below.
+``python tft_reference.py COLUMNS.parquet RESULTS.json WORKDIR``. What is computed of which column stands below.
 """
 
 import json
@@ -56,7 +56,9 @@ def run(columns, results, workdir):
         transform | tft_beam.WriteTransformFn(f"{workdir}/transform")
 
     found = tft.TFTransformOutput(f"{workdir}/transform")
-    empty = {name: tf.sparse.from_dense(tf.zeros([1, 0], dtype)) for name, dtype in dtypes.items() if dtype != tf.string}
+    empty = {
+        name: tf.sparse.from_dense(tf.zeros([1, 0], dtype)) for name, dtype in dtypes.items() if dtype != tf.string
+    }
     empty |= {name: tf.sparse.from_dense(tf.constant([], tf.string, [1, 0])) for name in dtypes if name not in empty}
     values = {name: np.ravel(value).tolist() for name, value in found.transform_raw_features(empty).items()}
     for name in VOCABULARIES:
