@@ -104,8 +104,9 @@ class RemoteFiles:
         return True
 
     def _put(self, path: str, data: bytes) -> None:
-        if not isinstance(self.filesystem, _WITHOUT_FOLDERS):
-            self.filesystem.create_dir(path.rpartition("/")[0], recursive=True)
+        folder = path.rpartition("/")[0]
+        if folder and not isinstance(self.filesystem, _WITHOUT_FOLDERS):
+            self.filesystem.create_dir(folder, recursive=True)
         stream = self.filesystem.open_output_stream(path)
         stream.write(data)  # not in a `with` block: closing is what commits
         stream.close()
