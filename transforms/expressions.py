@@ -1,8 +1,7 @@
-"""Expressions: the text that people write, as a program of operator calls.
+"""Reads expressions: the text that people write becomes a program of operator calls.
 
-The syntax is a part of Python's, read with `ast` and never evaluated. A program is a flat list of steps, each of which
-names the earlier steps that are its arguments; so neither a long nor a deep expression needs recursion once it is read.
-What the names mean, and whether an operator takes what it is given, is settled in `transforms.scopes`.
+The syntax is a part of Python's (`transforms.syntax`), read with `ast` and never evaluated. What the names mean, and
+whether an operator takes what it is given, is settled in `transforms.scopes`.
 """
 
 from __future__ import annotations
@@ -10,122 +9,20 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any
 
 from transforms.canonical import Value, canonical_json
 from transforms.errors import ExpressionError
 from transforms.places import Span
+from transforms.programs import Call, Constant, Program, Reference, Step
+from transforms.syntax import BINARY, COMPARE, LOGICAL, UNARY, UNSUPPORTED
 
 MAX_DEPTH = 100
 """Levels of nesting in one expression: Python's own parser ends soon after, and no reader gets as far."""
 
 MAX_LENGTH = 1_000_000
 """Characters of one expression."""
-
-UNARY = {ast.USub: "negative", ast.Not: "logical_not"}
-"""The operator that stands for each of Python's unary operators."""
-
-BINARY = {
-    ast.Add: "add",
-    ast.Sub: "subtract",
-    ast.Mult: "multiply",
-    ast.Div: "divide",
-    ast.FloorDiv: "floor_divide",
-    ast.Mod: "modulo",
-    ast.Pow: "power",
-}
-"""The operator that stands for each of Python's arithmetic operators."""
-
-COMPARE = {
-    ast.Eq: "equal",
-    ast.NotEq: "not_equal",
-    ast.Lt: "less",
-    ast.LtE: "less_equal",
-    ast.Gt: "greater",
-    ast.GtE: "greater_equal",
-}
-"""The operator that stands for each of Python's comparisons; ``in`` becomes ``is_in(x, values=[…])``."""
-
-LOGICAL = {ast.And: "logical_and", ast.Or: "logical_or"}
-"""The operator that stands for ``and`` and ``or``, two operands at a time from the left."""
-
-UNSUPPORTED: dict[type[ast.AST], str] = {
-    ast.Lambda: "a lambda",
-    ast.Attribute: "an attribute (a column with a dot in its name is written column('a.b'))",
-    ast.Subscript: "an index or a slice",
-    ast.ListComp: "a comprehension",
-    ast.SetComp: "a comprehension",
-    ast.DictComp: "a comprehension",
-    ast.GeneratorExp: "a comprehension",
-    ast.Dict: "a dict",
-    ast.Set: "a set (a list of values is written [a, b])",
-    ast.JoinedStr: "an f-string (strings are joined by concat)",
-    ast.Starred: "unpacking with *",
-    ast.NamedExpr: "an assignment with := (names are given in `let`)",
-    ast.Await: "await",
-    ast.Yield: "yield",
-    ast.YieldFrom: "yield",
-    ast.UAdd: "a plus sign before an expression",
-    ast.Invert: "~ (logic is written with `not`)",
-    ast.BitAnd: "& (logic is written with `and`)",
-    ast.BitOr: "| (logic is written with `or`)",
-    ast.BitXor: "^",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-    ast.MatMult: "@",
-    ast.Is: "`is` (whether a value is missing is is_missing(x))",
-    ast.IsNot: "`is not` (whether a value is missing is is_missing(x))",
-}
-"""What Python has and expressions have not, in words and with what to write in its place."""
-
-
-@dataclass(frozen=True)
-class Reference:
-    """A name: of a ``let`` or a raw column, or with ``raw`` (written ``column("…")``) of a raw column only."""
-
-    name: str
-    raw: bool
-    span: Span
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A literal; ``key`` is its canonical form, in which ``1``, ``1.0`` and ``True`` differ."""
-
-    value: Value
-    key: str
-    span: Span
-
-
-@dataclass(frozen=True)
-class Call:
-    """An operator applied to earlier steps, by their indices; ``name_span`` is where its name or sign stands."""
-
-    operator: str
-    positional: tuple[int, ...]
-    named: tuple[tuple[str, int], ...]
-    span: Span
-    name_span: Span
-
-
-Step: TypeAlias = "Reference | Constant | Call"
-
-
-@dataclass(frozen=True)
-class Program:
-    """An expression that has been read.
-
-    Attributes:
-      text: the expression, without blanks around it.
-      steps: what it does, arguments before what uses them; the last step's value is the expression's.
-      names: the names in it that are not ``column("…")``, sorted.
-    """
-
-    text: str
-    steps: tuple[Step, ...]
-    names: tuple[str, ...]
 
 
 @lru_cache(maxsize=1 << 16)

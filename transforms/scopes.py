@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 from transforms import operators
 from transforms.errors import ExpressionError, OperatorError
-from transforms.expressions import Call, Constant, Program, Reference, parse
+from transforms.expressions import parse
 from transforms.nodes import Node, raw
 from transforms.operators.base import Argument, Literal
 from transforms.places import Span, nearest
 from transforms.problems import Problems
+from transforms.programs import Call, Constant, Program, Reference
 from transforms.specs import Expression
 from transforms.types import ColumnType
 

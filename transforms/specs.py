@@ -19,6 +19,7 @@ _CONFIG = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
 Name: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=128)]
 Positive: TypeAlias = Annotated[int, Field(gt=0)]
+Seed: TypeAlias = Annotated[int, Field(ge=0, lt=2**63)]
 Slice: TypeAlias = Annotated[str, Field(pattern=r"^(-?[0-9]+)?:(-?[0-9]+)?$")]
 Written: TypeAlias = "Place | None"
 """Where something was written: None for specs made in Python. No part of what is said: equality ignores it."""
@@ -135,7 +136,7 @@ class EvaluateTime:
       since: in the column's own unit, or an ISO 8601 date or time (UTC where it names no zone) for a column in seconds.
     """
 
-    since: int | float | str
+    since: int | Annotated[float, Field(allow_inf_nan=False)] | str
     place: Written = field(default=None, compare=False)
 
 
@@ -152,7 +153,7 @@ class EvaluateHash:
 
     fraction: Annotated[float, Field(gt=0, lt=1)]
     by: Expression | None = None
-    seed: int = 0
+    seed: Seed = 0
 
 
 Evaluate: TypeAlias = EvaluateChunks | EvaluateTime | EvaluateHash
@@ -174,7 +175,7 @@ class Train:
 
     batch_size: Positive = 1024
     epochs: Positive = 1
-    seed: int = 0
+    seed: Seed = 0
     shuffle: bool = True
     drop_remainder: bool = False
     optimizer: Optimizer = field(default_factory=Adagrad)

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transforms.errors import ExpressionError
-from transforms.expressions import MAX_DEPTH, Call, Constant, Program, Reference, parse
+from transforms.expressions import MAX_DEPTH, parse
 from transforms.places import pointed
+from transforms.programs import Call, Constant, Program, Reference
 
 
 def said(program: Program) -> str:

@@ -1,6 +1,8 @@
 import os
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from transforms.errors import SpecError
 from transforms.places import Place
@@ -22,6 +24,19 @@ from transforms.specs import (
     TableSpec,
     Train,
 )
+
+WHOLE = """model: m
+let: {words: tokens(lower(query)), size: 1_000}
+features:
+  query: {ids: "hash(words, size)", table: t, combiner: mean}
+  price: {dense: "fill(price, 0)"}
+tables:
+  t: {dim: 32, rows: 1000, optimizer: {adagrad: {learning_rate: 0.1}}}
+label: click
+filter: "country in ['US', 'CA']"
+network: {dlrm: {bottom: [8], top: [8, 4]}}
+train: {batch_size: 4096, evaluate: {hash: {fraction: 0.2, by: user}}}
+"""
 
 SMALL = "model: m\nfeatures:\n  n: {dense: n}\nlabel: click\n"
 
@@ -311,6 +326,44 @@ def test_a_mistake_in_a_shared_file_is_told_once(write):
 def test_what_lacks_because_of_a_broken_include_is_not_told(write):
     write(common="features: [\n", a="model: a\ninclude: common.yaml\n", b="model: b\ninclude: common.yaml\n")
     assert [line.split(": ")[0] for line in mistakes("a.yaml", "b.yaml")] == ["common.yaml:2"]
+
+
+@given(
+    st.integers(0, len(WHOLE)),
+    st.integers(0, 12),
+    st.sampled_from(
+        [
+            "",
+            "[",
+            "{",
+            "}",
+            ":",
+            ": ",
+            "\n",
+            "\n  ",
+            "\t",
+            "'",
+            '"',
+            "&a ",
+            "*a ",
+            "-",
+            "null",
+            "3",
+            "yes",
+            "!",
+            "#",
+            ",",
+        ]
+    ),
+)
+def test_a_damaged_file_is_read_or_refused_and_nothing_else(tmp_path_factory, start, length, text):
+    path = tmp_path_factory.getbasetemp() / "damaged.yaml"
+    path.write_text(WHOLE[:start] + text + WHOLE[start + length :])
+    try:
+        told = str(load_model(path).place)
+    except SpecError as error:
+        told = str(error)
+    assert str(path) in told
 
 
 def test_a_dataset(write):
