@@ -101,6 +101,7 @@ class Parameter:
       kind: ``float`` is kept as a float however it was written, ``number`` stays an int or a float.
       default: taken where the argument is not given; None means that None may also be written.
       minimum: the least value; of each element, for lists.
+      above: what the value is greater than.
       maximum: the greatest value.
       choices: the accepted texts.
     """
@@ -109,6 +110,7 @@ class Parameter:
     kind: Kind
     default: Any = REQUIRED
     minimum: float | None = None
+    above: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
 
@@ -143,6 +145,8 @@ class Parameter:
         for item in items:
             if self.minimum is not None and not item >= self.minimum:
                 return f"at least {self.minimum}"
+            if self.above is not None and not item > self.above:
+                return f"greater than {self.above}"
             if self.maximum is not None and not item <= self.maximum:
                 return f"at most {self.maximum}"
         return ""

@@ -111,7 +111,7 @@ class Operator(ABC):
         if self.analyzer is not None:
             wanted = {name: value for name, value in parameters.items() if name in self._analyzed}
             nodes = (*nodes, self.analyzer.node(nodes[0], wanted))
-        return Node(self.name, self.version, own, nodes, result, analyzer=isinstance(self, Analyzer))
+        return Node(self.name, self.version, own, nodes, result)
 
     def _fit(
         self, positional: Sequence[Argument], named: Mapping[str, Argument]
@@ -170,6 +170,9 @@ class Analyzer(Operator):
 
     def kernel(self, inputs: Sequence[Column], node: Node, asset: Any) -> Column:
         raise OperatorError(f"{self.name}() is a statistic of a whole column and has no value in a row")
+
+    def call(self, positional: Sequence[Argument], named: Mapping[str, Argument]) -> Node:
+        raise OperatorError(f"{self.name}() is a statistic of a whole column; it comes with the operators that apply it")
 
     def node(self, column: Node, parameters: Parameters) -> Node:
         """The analyzer's node over ``column``."""

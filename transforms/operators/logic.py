@@ -177,12 +177,10 @@ class IsIn(_Predicate):
         return DType.BOOL
 
     def compute(self, values: Sequence[Any], node: Node, asset: Any) -> Any:
-        found = tf.zeros_like(values[0], tf.bool)
-        for literal in _sequence(node.parameters["values"]):
-            if isinstance(literal, int) and literal >= 2**63:
-                literal -= 2**64
-            found = tf.logical_or(found, tf.equal(values[0], tf.constant(literal, values[0].dtype)))
-        return found
+        accepted = [
+            item - 2**64 if isinstance(item, int) and item >= 2**63 else item for item in _sequence(node.parameters["values"])
+        ]
+        return tf.reduce_any(tf.equal(values[0][..., tf.newaxis], tf.constant(accepted, values[0].dtype)), axis=-1)
 
 
 def _sequence(value: Value) -> Sequence[Value]:

@@ -478,7 +478,7 @@ class Cyclic(Operator):
     name = "cyclic"
     arguments = (
         Operand("x", NUMBERS, (Shape.SCALAR,)),
-        Parameter("period", "float", minimum=math.ulp(0.0)),
+        Parameter("period", "float", above=0),
     )
 
     def result_type(self, inputs: Sequence[Node], parameters: Parameters) -> ColumnType:
