@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import tensorflow as tf
 
+from trainer.checkpoints import Part
 from trainer.engines.contract import VALUES, Activations, Engine, Loss
 from trainer.engines.host import HostEngine, slots_in
 from trainer.initial import normal
@@ -96,11 +99,40 @@ class Model:
         """The logit of each example of a batch."""
         return self.logits(activations, batch.features)
 
-    def table_parts(self) -> Iterator[tuple[Table, str]]:
-        """Every table with each of its slots, values first."""
+    def parts(self) -> Iterator[Part]:
+        """All parameters and slots, as a checkpoint names them."""
         for table in self.engine.tables.values():
             for slot in slots_in(table):
-                yield table, slot
+                yield Part(
+                    name=f"table/{table.name}/{slot}",
+                    shape=(table.rows, table.dim),
+                    read=partial(self.engine.read_rows, table.name, slot),
+                    write=partial(self.engine.write_rows, table.name, slot),
+                )
+        for name, variable in self.parameters.values.items():
+            for slot, stored in {VALUES: variable, **self.parameters.slots[name]}.items():
+                yield Part(
+                    name=f"dense/{name}/{slot}",
+                    shape=tuple(stored.shape),
+                    read=partial(_read_variable, stored),
+                    write=partial(_write_variable, stored),
+                )
+
+    def not_finite(self) -> str | None:
+        """Name of a dense variable that has a value that is not finite, or None."""
+        for name, variable in self.parameters.values.items():
+            if not tf.reduce_all(tf.math.is_finite(variable)):
+                return name
+        return None
+
+
+def _read_variable(variable: tf.Variable, rows: range) -> npt.NDArray[np.float32]:
+    values: npt.NDArray[np.float32] = variable.numpy()[rows.start : rows.stop]
+    return values
+
+
+def _write_variable(variable: tf.Variable, rows: range, values: npt.NDArray[np.float32]) -> None:
+    variable[rows.start : rows.stop].assign(values)
 
 
 def row_ranges(rows: int, size: int = WRITE_ROWS) -> Iterator[range]:
