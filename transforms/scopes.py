@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
 from transforms import operators
+from transforms.canonical import canonical_json
 from transforms.errors import ExpressionError, OperatorError
 from transforms.expressions import parse
 from transforms.nodes import Node, raw
@@ -47,7 +48,7 @@ class Bound:
     @classmethod
     def literal(cls, value: bool | int | float | str) -> Bound:
         """A literal, bound."""
-        return cls(Literal(value), (type(value), value))
+        return cls(Literal(value), canonical_json(value))
 
     @property
     def node(self) -> Node:
