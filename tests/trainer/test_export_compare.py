@@ -11,7 +11,7 @@ from trainer.export_compare import Column, Kind, compare
 
 
 def outcome(kind: Kind, found: Column, expected: Column) -> tuple[int, float]:
-    comparison = compare("x", kind, "examples", found, expected)
+    comparison = compare("x", kind, "examples", 7, found, expected)
     assert (comparison.name, comparison.kind, comparison.signature) == ("x", kind, "examples")
     return comparison.differing, comparison.largest
 
@@ -33,9 +33,10 @@ def numbers(*values: Any) -> Column:
         (ids(), ids(), 0, 0.0),
         (ids(1, 2, 3, lengths=(1, 2)), ids(1, 2, 3, lengths=(1, 2)), 0, 0.0),
         (ids(1, 2, 3, lengths=(1, 2)), ids(1, 2, 3, lengths=(2, 1)), 2, np.inf),
-        (ids(1, lengths=(1,)), ids(1, lengths=(1, 0)), 1, np.inf),
+        (ids(1, lengths=(1,)), ids(1, lengths=(1, 0)), 2, np.inf),
         (ids(1, 2), ids(1, 2, lengths=(1, 1)), 2, np.inf),
-        (ids(1, 2), ids(1), 1, np.inf),
+        (ids(1, 2), ids(1), 2, np.inf),
+        (ids(), ids(lengths=(0,)), 1, np.inf),
     ],
 )
 def test_ids_are_equal_or_differ(found: Column, expected: Column, differing: int, largest: float) -> None:

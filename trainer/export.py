@@ -1,0 +1,109 @@
+"""Writing a trained model as a SavedModel, all of it or nothing.
+
+What is in it is `trainer.served_model`, how it is described to people `trainer.export_description`, whether it answers
+as it should `trainer.export_check`.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from materialized.assets import load_asset
+from materialized.plan import Plan
+from materialized.store import Store
+from trainer.errors import OutputError
+from trainer.export_check import CheckReport, check_export
+from trainer.export_description import describe
+from trainer.model import Model
+from trainer.served_model import ServedModel
+from transforms.assets import Asset
+from transforms.binding import BoundModel
+from transforms.compiler import compile_nodes
+from transforms.nodes import walk
+
+DESCRIPTION = "assets.extra/forebay.json"
+"""Where an export describes itself, inside its directory."""
+
+
+def export_model(
+    model: Model, bound: BoundModel, plan: Plan, store: Store, output: str | Path, *, check: bool = True
+) -> CheckReport | None:
+    """Writes ``model`` as a SavedModel to ``output``, which appears whole, and checked, or not at all.
+
+    Args:
+      model: the trained model.
+      bound: what it was trained as.
+      plan: a plan that has the model, with nothing of it missing in ``store``.
+      store: where its statistics and its materialized columns are.
+      output: a local directory that is not there yet, or is empty.
+      check: whether the export is compared with the model and the store (`trainer.export_check`).
+
+    Returns:
+      What was compared, or None without the check.
+
+    Raises:
+      OutputError: there is something at ``output``.
+      ExportError: the export answers differently.
+    """
+    with new_directory(output) as directory:
+        served = ServedModel(model, compile_nodes(bound.features, load_assets(bound, plan, store)))
+        write_saved_model(served, directory, describe(served, model.definition, bound, plan))
+        return check_export(directory, served, model, bound, plan, store) if check else None
+
+
+def load_assets(bound: BoundModel, plan: Plan, store: Store) -> dict[str, Asset]:
+    """What analyzers found for the features of a model, by the analyzer node's identity.
+
+    Raises:
+      NotMaterializedError: something has not been computed.
+    """
+    analyzers = [node for node in walk(list(bound.features.values())) if node.analyzer]
+    return {node.identity: load_asset(store, plan.identities[node.identity]).asset for node in analyzers}
+
+
+def write_saved_model(served: ServedModel, directory: Path, description: Mapping[str, Any]) -> None:
+    """Writes the SavedModel and what describes it into ``directory``."""
+    tf.saved_model.save(served, str(directory), signatures=served.signatures())
+    path = directory / DESCRIPTION
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(description, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def new_directory(output: str | Path) -> Iterator[Path]:
+    """A directory to fill, which is moved to ``output`` when the block ends, and removed when it fails.
+
+    Raises:
+      OutputError: there is something at ``output``, before the block or after it.
+    """
+    target = Path(output).absolute()
+    _require_free(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = target.parent / f".{target.name}.{uuid.uuid4().hex}"
+        partial.mkdir()
+    except OSError as error:
+        raise OutputError(f"{target}: cannot be written: {error.strerror}") from error
+    try:
+        yield partial
+        _require_free(target)
+        partial.rename(target)  # replaces an empty directory, and nothing else
+    finally:
+        if partial.exists():
+            shutil.rmtree(partial)
+
+
+def _require_free(target: Path) -> None:
+    if target.is_dir():
+        if any(target.iterdir()):
+            raise OutputError(f"{target}: expected no directory or an empty one for the export, found one with files")
+    elif target.exists() or target.is_symlink():
+        raise OutputError(f"{target}: expected no directory or an empty one for the export, found a file")
