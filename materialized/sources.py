@@ -11,13 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pyarrow.parquet as pq
-from transforms.schema import parse_type
 
 from materialized import layout, parquet_logs
 from materialized.chunks import ChunkEntry, Manifest, chunk_identity
 from materialized.errors import MismatchError, SourceError
 from materialized.log_files import LogFile, file_digest, find_files
 from materialized.store import Store
+from transforms.schema import parse_type
 from transforms.specs import DatasetSpec
 from transforms.types import ColumnType
 
