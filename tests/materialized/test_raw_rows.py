@@ -113,5 +113,5 @@ class TestReading:
 
     def test_another_number_of_rows(self, tmp_path: Path) -> None:
         self._write(tmp_path / "a.parquet")
-        with pytest.raises(SourceError, match="expected 7 rows in .*, found 4; the file changed"):
+        with pytest.raises(SourceError, match=r"expected 7 rows in .*, found 4; the file changed"):
             read_raw(None, self._entry(tmp_path / "a.parquet", 7), {"b": ColumnType(DType.STRING)})

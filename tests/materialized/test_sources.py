@@ -238,7 +238,7 @@ print(*current_manifest(dataset, None).chunks)
             raw_schema(_text(log, schema={}))
 
 
-GOLDEN_CHUNK = "31a9dce443374720adcc332256e517e27a146c550044074c4a91d06ac0f351df7"
+GOLDEN_CHUNK = "31a9dce443374720adc332256e517e27a146c550044074c4a91d06ac0f351df7"
 
 
 class TestParquetManifests:
