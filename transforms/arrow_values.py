@@ -28,7 +28,7 @@ def to_value(column: pa.Array | pa.ChunkedArray, column_type: ColumnType) -> Val
     Raises:
       InputError: where the column is of another type, or has nulls where the type has none.
     """
-    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    array = _decoded(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
     if column_type.shape is Shape.RAGGED:
         return _ragged(array, column_type)
     if column_type.shape is Shape.VECTOR:
@@ -58,6 +58,12 @@ def from_value(value: Value, column_type: ColumnType) -> pa.Array:
     return _array(values, column_type.dtype, None if present is None else ~present.numpy())
 
 
+def _decoded(array: pa.Array) -> pa.Array:
+    """``array``, without its dictionary where that holds a null: such a null is not one to `is_valid`."""
+    nulls = pa.types.is_dictionary(array.type) and array.dictionary.null_count
+    return array.dictionary_decode() if nulls else array
+
+
 def _valid(array: pa.Array) -> np.ndarray[Any, Any]:
     return np.asarray(array.is_valid().to_numpy(zero_copy_only=False), bool)
 
@@ -73,7 +79,7 @@ def _flatten(array: pa.Array, column_type: ColumnType) -> pa.Array:
 def _ragged(array: pa.Array, column_type: ColumnType) -> Any:
     if pa.types.is_null(array.type):
         array = array.cast(pa.list_(pa.null()))
-    flat = _flatten(array, column_type)
+    flat = _decoded(_flatten(array, column_type))
     lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
     splits = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     if flat.null_count:

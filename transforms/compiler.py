@@ -50,7 +50,7 @@ class Transform(tf.Module):
         self._tables = [item for item in prepared.values() if isinstance(item, tf.Module)]
         specs = {name: tensor_spec(column) for name, column in self.inputs.items()}
         signature = [specs, tf.TensorSpec([], tf.int64)]
-        # Kernels have no control flow on tensors; rewriting their source to look for some took ten times as long as they.
+        # Kernels say tf.cond where they mean it; rewriting their source to look for more took ten times as long as they.
         self._function = tf.function(self._compute, input_signature=signature, autograph=False)
 
     def __call__(self, columns: Mapping[str, Value], rows: Any = None) -> dict[str, Value]:

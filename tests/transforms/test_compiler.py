@@ -61,11 +61,11 @@ def test_tensors_in_and_out() -> None:
 
 
 def test_what_is_shared_is_computed_once() -> None:
-    tokens = call("tokens", call("lower", raw("text", ColumnType(DType.STRING))))
-    again = call("tokens", call("lower", raw("text", ColumnType(DType.STRING))))
+    tokens = call("tokens", call("strip", raw("text", ColumnType(DType.STRING))))
+    again = call("tokens", call("strip", raw("text", ColumnType(DType.STRING))))
     nodes = {"hash": call("hash", tokens, 10), "size": call("size", again), "same": call("hash", again, 10)}
     transform = compile_nodes(nodes, {})
-    assert count_operations(transform, "StringLower") == count_operations(transform, "StringSplitV2") == 1
+    assert count_operations(transform, "StringStrip") == count_operations(transform, "StringSplitV2") == 1
     assert count_operations(transform, "StringToHashBucketFast") == 1
 
 
@@ -165,12 +165,14 @@ def test_text_with_any_bytes() -> None:
     column = raw("t", ColumnType(DType.STRING))
     table = pa.table({"t": pa.array([b"\xff\xfeA", b"a\0B", b"", "İß".encode()], pa.binary())})
     nodes = {"lower": call("lower", column), "same": column, "tokens": call("tokens", column, "\0")}
-    nodes |= {"size": call("length", column)}
+    nodes |= {"size": call("length", column), "upper": call("upper", column), "strip": call("strip", column)}
     found = run(nodes, table).to_pydict()
     assert found["lower"] == ["\ufffd\ufffda", "a\0b", "", "i\u0307ß"]
     assert found["same"] == ["\ufffd\ufffdA", "a\0B", "", "İß"]
     assert found["tokens"][1] == ["a", "B"]
     assert found["size"][1:] == [3, 0, 2]
+    assert found["upper"][1:] == ["A\0B", "", "İSS"]
+    assert found["strip"] == found["same"]
 
 
 def test_a_missing_scalar_beside_a_list_empties_it() -> None:

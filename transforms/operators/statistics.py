@@ -53,12 +53,13 @@ class VocabularyAnalyzer(Analyzer):
         """A module with a ``table`` from value to id, -1 for values that it does not hold, and their number, ``size``."""
         found: Vocabulary = expect(asset, "vocabulary")
         if column.dtype is DType.STRING:
-            keys = tf.constant(list(found.values), tf.string, [len(found.values)])
+            keys = tf.constant(list(found.values) or [""], tf.string)
         else:
-            numbers = [int(value) for value in found.values]
+            numbers = [int(value) for value in found.values] or [0]
             bits = np.array([number - 2**64 if number >= 2**63 else number for number in numbers], np.int64)
             keys = tf.constant(bits, tf.int64)
-        ids = tf.range(len(found.values), dtype=tf.int64)
+        # A table is never empty: one for no values holds a key that has no id either.
+        ids = tf.range(len(found.values), dtype=tf.int64) if found.values else tf.constant([-1], tf.int64)
         lookup = tf.Module("vocabulary")
         lookup.table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, ids), -1)
         lookup.size = len(found.values)

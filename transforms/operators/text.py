@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from transforms.lazy import tf
@@ -25,6 +25,21 @@ class _Text(Elementwise):
         return DType.STRING
 
 
+def _with_nul(function: Callable[[Any], Any], texts: Any) -> Any:
+    """``function``, which reads a text up to its first NUL only, of whole texts; those with a NUL are rare."""
+
+    def in_parts() -> Any:
+        parts = tf.strings.split(tf.reshape(texts, [-1]), sep="\0")
+        ended = parts.with_values(tf.strings.join([function(parts.values), tf.constant("\0")]))
+        joined = tf.strings.reduce_join(ended, axis=-1)
+        return tf.reshape(tf.strings.substr(joined, 0, tf.strings.length(joined) - 1), shape)
+
+    shape = tf.shape(texts)
+    nul = tf.reduce_any(tf.equal(tf.io.decode_raw(tf.strings.reduce_join(texts), tf.uint8), 0))
+    found = tf.cond(nul, in_parts, lambda: function(texts))
+    return tf.ensure_shape(found, texts.shape)
+
+
 class Lower(_Text):
     """Text in lower case, by Unicode's rules; bytes that are no UTF-8 become U+FFFD.
 
@@ -36,7 +51,7 @@ class Lower(_Text):
     name = "lower"
 
     def compute(self, values: Sequence[Any], node: Node, asset: Any) -> Any:
-        return tf.strings.lower(values[0], encoding="utf-8")
+        return _with_nul(lambda texts: tf.strings.lower(texts, encoding="utf-8"), values[0])
 
 
 class Upper(_Text):
@@ -50,7 +65,7 @@ class Upper(_Text):
     name = "upper"
 
     def compute(self, values: Sequence[Any], node: Node, asset: Any) -> Any:
-        return tf.strings.upper(values[0], encoding="utf-8")
+        return _with_nul(lambda texts: tf.strings.upper(texts, encoding="utf-8"), values[0])
 
 
 class Strip(_Text):
