@@ -22,8 +22,8 @@ from materialized.store import Store
 from trainer.errors import OutputError
 from trainer.export_check import CheckReport, check_export
 from trainer.export_description import describe
-from trainer.model import Model
 from trainer.served_model import ServedModel
+from trainer.training import TrainedModel
 from transforms.assets import Asset
 from transforms.binding import BoundModel
 from transforms.compiler import compile_nodes
@@ -34,17 +34,16 @@ DESCRIPTION = "assets.extra/forebay.json"
 
 
 def export_model(
-    model: Model, bound: BoundModel, plan: Plan, store: Store, output: str | Path, *, check: bool = True
+    trained: TrainedModel, plan: Plan, store: Store, output: str | Path, *, check: bool = True
 ) -> CheckReport | None:
-    """Writes ``model`` as a SavedModel to ``output``, which appears whole, and checked, or not at all.
+    """Writes a model as a SavedModel to ``output``, which appears whole, and checked, or not at all.
 
     Args:
-      model: the trained model.
-      bound: what it was trained as.
-      plan: a plan that has the model, with nothing of it missing in ``store``.
+      trained: the model.
+      plan: a plan that has it; for the check, none of its columns may be missing in ``store``.
       store: where its statistics and its materialized columns are.
       output: a local directory that is not there yet, or is empty.
-      check: whether the export is compared with the model and the store (`trainer.export_check`).
+      check: whether the export is compared with the model and the store before it appears (`trainer.export_check`).
 
     Returns:
       What was compared, or None without the check.
@@ -52,11 +51,13 @@ def export_model(
     Raises:
       OutputError: there is something at ``output``.
       ExportError: the export answers differently.
+      NotMaterializedError: the store lacks statistics, or columns to check with.
     """
     with new_directory(output) as directory:
-        served = ServedModel(model, compile_nodes(bound.features, load_assets(bound, plan, store)))
-        write_saved_model(served, directory, describe(served, model.definition, bound, plan))
-        return check_export(directory, served, model, bound, plan, store) if check else None
+        transform = compile_nodes(trained.bound.features, load_assets(trained.bound, plan, store))
+        served = ServedModel(trained.model, transform)
+        write_saved_model(served, directory, describe(served, trained, plan))
+        return check_export(directory, trained, plan, store) if check else None
 
 
 def load_assets(bound: BoundModel, plan: Plan, store: Store) -> dict[str, Asset]:
@@ -85,7 +86,7 @@ def new_directory(output: str | Path) -> Iterator[Path]:
       OutputError: there is something at ``output``, before the block or after it.
     """
     target = Path(output).absolute()
-    _require_free(target)
+    require_free(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.parent / f".{target.name}.{uuid.uuid4().hex}"
@@ -94,14 +95,20 @@ def new_directory(output: str | Path) -> Iterator[Path]:
         raise OutputError(f"{target}: cannot be written: {error.strerror}") from error
     try:
         yield partial
-        _require_free(target)
+        require_free(target)
         partial.rename(target)  # replaces an empty directory, and nothing else
     finally:
         if partial.exists():
             shutil.rmtree(partial)
 
 
-def _require_free(target: Path) -> None:
+def require_free(output: str | Path) -> None:
+    """Says so where an export could not be put.
+
+    Raises:
+      OutputError: ``output`` is there, and is not an empty directory.
+    """
+    target = Path(output)
     if target.is_dir():
         if any(target.iterdir()):
             raise OutputError(f"{target}: expected no directory or an empty one for the export, found one with files")

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from materialized.errors import NotMaterializedError
 from materialized.plan import Plan
 from materialized.reader import Batch
 from materialized.store import Store
@@ -31,15 +32,14 @@ from trainer.served_model import (
     LENGTHS,
     PREDICTION,
     SERVING,
-    ServedModel,
 )
-from transforms.binding import BoundModel
+from trainer.training import TrainedModel
 from transforms.values import Nullable, Value
 
 BATCH_SIZES = (1, 7, 4096)
 """Batch sizes that an export is asked in: one row, a few, and many."""
 
-BATCHES = 64
+BATCHES = 32
 """At most so many batches of one size are asked."""
 
 
@@ -63,37 +63,39 @@ class CheckReport:
         return tuple(comparison for comparison in self.comparisons if comparison.differing)
 
 
-def check_export(
-    directory: Path, served: ServedModel, model: Model, bound: BoundModel, plan: Plan, store: Store
-) -> CheckReport:
+def check_export(directory: Path, trained: TrainedModel, plan: Plan, store: Store) -> CheckReport:
     """Compares what the SavedModel in ``directory`` answers with what it should.
 
     Args:
       directory: the export.
-      served: what was exported; says how requests are made.
-      model: the trained model.
-      bound: what it was trained as.
-      plan: a plan that has the model.
+      trained: the model that was exported.
+      plan: a plan that has it.
       store: where its materialized columns are.
 
     Raises:
       ExportError: an answer differs by more than its tolerance, or the log has no rows to ask.
+      NotMaterializedError: the store lacks some of the model's columns.
     """
-    sample = sample_rows(served.transform.inputs, bound, plan, store, max(BATCH_SIZES))
-    report = CheckReport(sample.distinct, BATCH_SIZES, tuple(compare_answers(directory, served, model, sample)))
+    if missing := plan.missing_of(trained.name):
+        raise NotMaterializedError(
+            f"{store.path}: {missing} (column, chunk) of model {trained.name} are missing, and an export is checked"
+            " with them; `forebay materialize` computes them"
+        )
+    sample = sample_rows(trained.bound, plan, store, max(BATCH_SIZES))
+    report = CheckReport(sample.distinct, BATCH_SIZES, tuple(compare_answers(directory, trained.model, sample)))
     if report.differing:
         lines = "\n".join(f"  {_sentence(comparison)}" for comparison in report.differing)
-        raise ExportError(f"the export of {bound.name} does not give what the model was trained on:\n{lines}")
+        raise ExportError(f"{directory}: the export of {trained.name} does not give what the model does:\n{lines}")
     return report
 
 
-def compare_answers(directory: Path, served: ServedModel, model: Model, sample: Sample) -> Iterator[Comparison]:
+def compare_answers(directory: Path, model: Model, sample: Sample) -> Iterator[Comparison]:
     """Asks the export for the rows of ``sample`` in all `BATCH_SIZES` and compares each output.
 
     Raises:
       DataError: an id of the sample is outside its table.
     """
-    loaded = tf.saved_model.load(str(directory))
+    signatures = tf.saved_model.load(str(directory)).signatures
     looked_up = {lookup.feature for lookup in model.definition.lookups}
     kinds: dict[str, Kind] = {name: "ids" if name in looked_up else "values" for name in sorted(sample.features)}
     features = {name: column_of(value) for name, value in sample.features.items()}
@@ -101,15 +103,15 @@ def compare_answers(directory: Path, served: ServedModel, model: Model, sample: 
     for size in BATCH_SIZES:
         batches = _batches(sample, size)
         asked = min(sample.rows, size * len(batches))
-        of_tensors = [tensor_request(served.inputs, batch) for batch in batches]
-        of_examples = [{EXAMPLES: example_request(served.inputs, batch)} for batch in batches]
+        of_tensors = [tensor_request(sample.inputs, batch) for batch in batches]
+        of_examples = [{EXAMPLES: example_request(sample.inputs, batch)} for batch in batches]
         for signature, requests in ((FEATURES, of_tensors), (EXAMPLE_FEATURES, of_examples)):
-            answers = [loaded.signatures[signature](**request) for request in requests]
+            answers = [signatures[signature](**request) for request in requests]
             for name, kind in kinds.items():
                 expected = _first(features[name], asked)
                 yield compare(name, kind, signature, size, answered(answers, name), expected)
         for signature, requests in ((SERVING, of_tensors), (EXAMPLES, of_examples)):
-            answers = [loaded.signatures[signature](**request) for request in requests]
+            answers = [signatures[signature](**request) for request in requests]
             found, expected = answered(answers, PREDICTION), _first(predicted, asked)
             yield compare(PREDICTION, "predictions", signature, size, found, expected)
 

@@ -13,7 +13,6 @@ import tensorflow as tf
 
 from materialized.plan import Plan
 from trainer.export_inputs import Input
-from trainer.model import Definition
 from trainer.served_model import (
     EXAMPLE_FEATURES,
     EXAMPLES,
@@ -24,7 +23,7 @@ from trainer.served_model import (
     SERVING,
     ServedModel,
 )
-from transforms.binding import BoundModel
+from trainer.training import TrainedModel
 from transforms.nodes import walk
 from transforms.types import ColumnType, Shape
 
@@ -32,15 +31,15 @@ FORMAT = 1
 """Version of the description's own layout."""
 
 
-def describe(served: ServedModel, definition: Definition, bound: BoundModel, plan: Plan) -> dict[str, Any]:
+def describe(served: ServedModel, trained: TrainedModel, plan: Plan) -> dict[str, Any]:
     """The description of an export.
 
     Args:
       served: what is exported.
-      definition: what the model consists of.
-      bound: the model's expressions.
-      plan: a plan that has the model; it knows the identities of columns.
+      trained: the model.
+      plan: a plan that has it; it knows the identities of columns.
     """
+    bound, definition = trained.bound, trained.model.definition
     lookups = {lookup.feature: lookup for lookup in definition.lookups}
     features = {}
     for name, node in bound.features.items():
@@ -51,6 +50,7 @@ def describe(served: ServedModel, definition: Definition, bound: BoundModel, pla
     return {
         "format": FORMAT,
         "model": bound.name,
+        "trained": {"steps": trained.progress.step, "examples": trained.progress.examples},
         "signatures": {
             SERVING: {"takes": "tensors", "gives": [PREDICTION, LOGIT]},
             EXAMPLES: {"takes": "examples", "gives": [PREDICTION, LOGIT]},

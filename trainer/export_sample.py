@@ -15,8 +15,10 @@ from materialized.plan import Plan
 from materialized.raw_rows import read_raw
 from materialized.store import Store
 from trainer.errors import ExportError
+from trainer.export_inputs import Input, inputs_of
 from transforms.arrow_values import to_value
 from transforms.binding import BoundModel
+from transforms.nodes import walk
 from transforms.types import ColumnType
 from transforms.values import Value
 
@@ -29,23 +31,24 @@ class Sample:
     """Rows of the log, raw and as they were materialized.
 
     Attributes:
+      inputs: how requests give the raw columns.
       rows: how many.
       distinct: how many different rows of the log they are.
       columns: raw columns, by name.
       features: features, by name.
     """
 
+    inputs: tuple[Input, ...]
     rows: int
     distinct: int
     columns: Mapping[str, Value]
     features: Mapping[str, Value]
 
 
-def sample_rows(inputs: Mapping[str, ColumnType], bound: BoundModel, plan: Plan, store: Store, rows: int) -> Sample:
+def sample_rows(bound: BoundModel, plan: Plan, store: Store, rows: int) -> Sample:
     """Rows from all over the log, in a fixed random order, repeated where the log has fewer.
 
     Args:
-      inputs: type of each raw column to read, by name.
       bound: the model.
       plan: a plan that has it.
       store: where materialized columns are.
@@ -54,6 +57,7 @@ def sample_rows(inputs: Mapping[str, ColumnType], bound: BoundModel, plan: Plan,
     Raises:
       ExportError: the log has no rows.
     """
+    inputs = {node.column: node.type for node in walk(list(bound.features.values())) if node.is_raw}
     planned = {name: plan.column(bound.name, f"feature.{name}") for name in bound.features}
     types = {column.identity: column.type for column in planned.values()}
     inventory = Inventory(store)
@@ -68,6 +72,7 @@ def sample_rows(inputs: Mapping[str, ColumnType], bound: BoundModel, plan: Plan,
     raw_rows = pa.concat_tables(raw).take(order)
     feature_rows = pa.concat_tables(materialized).take(order)
     return Sample(
+        inputs_of(inputs),
         rows,
         found,
         {name: to_value(raw_rows[name], column) for name, column in inputs.items()},

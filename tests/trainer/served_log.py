@@ -5,6 +5,7 @@ Statistics are written down instead of counted: what an export does with them is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,14 +19,14 @@ from materialized.plan import Plan, make_plan
 from materialized.raw_rows import read_raw
 from materialized.sources import current_manifest, raw_schema
 from materialized.store import Store
-from trainer.model import Definition, Model
-from trainer.tables import Lookup, Table
-from transforms import operators
+from trainer.checkpoints import Progress
+from trainer.definitions import define
+from trainer.model import Model
+from trainer.training import TrainedModel
 from transforms.assets import Asset, Boundaries, Moments, Vocabulary
-from transforms.binding import BoundModel, bind
+from transforms.binding import bind
 from transforms.compiler import compile_nodes
 from transforms.specs import (
-    Adagrad,
     DatasetSpec,
     DcnV2,
     DenseFeature,
@@ -34,7 +35,6 @@ from transforms.specs import (
     ModelSpec,
     TableSpec,
 )
-from transforms.types import Shape
 
 ROWS_PER_FILE = 150
 
@@ -89,12 +89,11 @@ _VOCABULARIES = {
 
 @dataclass(frozen=True)
 class Served:
-    """A model over the log, untrained, with its columns in a store."""
+    """A model over the log, with its first values, and its columns in a store."""
 
-    bound: BoundModel
     plan: Plan
     store: Store
-    model: Model
+    trained: TrainedModel
 
 
 def log_table(seed: int, rows: int) -> pa.Table:
@@ -149,31 +148,23 @@ def served(directory: Path, files: int = 2) -> Served:
         for node in level:
             assets[node.identity] = _asset(node.operator, node.inputs[0].parameters.get("column"))
             save_asset(store, plan.identities[node.identity], assets[node.identity], plan.window)
+    fill(store, plan, assets)
+    plan = make_plan([bound], dataset, current_manifest(dataset, store), store)
+    assert plan.complete
+    model = Model(define(plan, bound.name, store))
+    return Served(plan, store, TrainedModel(bound, model, Progress(), None, None))
+
+
+def fill(store: Store, plan: Plan, assets: Mapping[str, Asset]) -> None:
+    """Materializes what ``plan`` lacks, in this process and without Beam."""
     transform = compile_nodes({column: planned.node for column, planned in plan.columns.items()}, assets)
     for entry in plan.manifest:
         table = transform.apply(read_raw(store, entry, transform.inputs))
         for group in plan.groups_for(entry.chunk):
             write_chunk(store, entry.chunk, plan.descriptor(group), table.select(list(group)))
-    plan = make_plan([bound], dataset, current_manifest(dataset, store), store)
-    assert plan.complete
-    return Served(bound, plan, store, Model(_definition(bound, assets)))
 
 
 def _asset(analyzer: str, column: object) -> Asset:
     if analyzer == "moments":
         return Moments(count=10, mean=1.5, variance=0.3, minimum=0.0, maximum=9.0)
     return Boundaries((0.0, 0.1, 12.45)) if analyzer == "boundaries" else _VOCABULARIES[str(column)]
-
-
-def _definition(bound: BoundModel, assets: dict[str, Asset]) -> Definition:
-    rows: dict[str, int] = {}
-    lookups, dense = [], {}
-    for name, feature in bound.spec.features.items():
-        node = bound.features[name]
-        if isinstance(feature, DenseFeature):
-            dense[name] = node.type.width or 1
-            continue
-        rows[feature.table] = max(rows.get(feature.table, 0), operators.id_space(node, assets) or 0)
-        lookups.append(Lookup(name, feature.table, feature.combiner, node.type.shape is Shape.RAGGED))
-    tables = tuple(Table(name, count, bound.spec.tables[name].dim, Adagrad()) for name, count in rows.items())
-    return Definition(bound.name, tables, tuple(lookups), dense, bound.spec.network, bound.spec.train)

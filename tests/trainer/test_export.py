@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -14,16 +15,18 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from materialized.errors import NotMaterializedError
+from materialized.plan import make_plan
 from tests.trainer.served_log import MODEL, ROWS_PER_FILE, Served, served
 from trainer.errors import ExportError, OutputError
-from trainer.export import DESCRIPTION, export_model, load_assets, new_directory
-from trainer.export_check import BATCH_SIZES, answered, column_of, compare_answers, predictions
-from trainer.export_compare import Comparison, compare
-from trainer.export_inputs import inputs_of
+from trainer.export import DESCRIPTION, export_model, new_directory
+from trainer.export_check import BATCH_SIZES, answered, check_export, column_of, predictions
+from trainer.export_compare import compare
 from trainer.export_requests import example_request, tensor_request
 from trainer.export_sample import sample_rows
-from trainer.served_model import EXAMPLE_FEATURES, EXAMPLES, FEATURES, PREDICTION, SERVING, ServedModel, named_tensors
-from transforms.compiler import compile_nodes
+from trainer.model import Model
+from trainer.served_model import EXAMPLE_FEATURES, EXAMPLES, FEATURES, PREDICTION, SERVING, named_tensors
+from transforms.canonical import digest
 
 SERVER = """
 import importlib.abc, sys
@@ -64,7 +67,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Served:
 @pytest.fixture(scope="module")
 def export(whole: Served, tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = tmp_path_factory.mktemp("exports") / "1"
-    report = export_model(whole.model, whole.bound, whole.plan, whole.store, output)
+    report = export_model(whole.trained, whole.plan, whole.store, output)
     assert report is not None
     assert report.rows == 2 * ROWS_PER_FILE
     features, kinds = set(MODEL.features), {"ids", "values", "predictions"}
@@ -79,16 +82,15 @@ def export(whole: Served, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_serves_where_neither_our_code_nor_the_store_is(whole: Served, export: Path, tmp_path: Path) -> None:
-    inputs = inputs_of(compile_nodes(whole.bound.features, load_assets(whole.bound, whole.plan, whole.store)).inputs)
-    sample = sample_rows({each.column: each.type for each in inputs}, whole.bound, whole.plan, whole.store, 4096)
+    sample = sample_rows(whole.trained.bound, whole.plan, whole.store, 4096)
     alone = tmp_path / "server"
     alone.mkdir()
     shutil.copytree(export, alone / "model")
     requests = {
-        SERVING: tensor_request(inputs, sample.columns),
-        FEATURES: tensor_request(inputs, sample.columns),
-        EXAMPLES: {EXAMPLES: example_request(inputs, sample.columns)},
-        EXAMPLE_FEATURES: {EXAMPLES: example_request(inputs, sample.columns)},
+        SERVING: tensor_request(sample.inputs, sample.columns),
+        FEATURES: tensor_request(sample.inputs, sample.columns),
+        EXAMPLES: {EXAMPLES: example_request(sample.inputs, sample.columns)},
+        EXAMPLE_FEATURES: {EXAMPLES: example_request(sample.inputs, sample.columns)},
     }
     sizes = (0, 1, 7, 4096)
     for signature, tensors in requests.items():
@@ -102,8 +104,8 @@ def test_it_serves_where_neither_our_code_nor_the_store_is(whole: Served, export
     assert ran.returncode == 0, ran.stderr
 
     features = {name: column_of(value) for name, value in sample.features.items()}
-    expected = predictions(whole.model, sample).numpy()
-    looked_up = {lookup.feature for lookup in whole.model.definition.lookups}
+    expected = predictions(whole.trained.model, sample).numpy()
+    looked_up = {lookup.feature for lookup in whole.trained.model.definition.lookups}
     for size in sizes:
         for signature in (FEATURES, EXAMPLE_FEATURES):
             answer = _answer(alone, signature, size)
@@ -127,15 +129,14 @@ def _answer(directory: Path, signature: str, size: int) -> dict[str, Any]:
 
 
 def test_it_serves_in_a_session_as_tensorflow_serving_loads_it(whole: Served, export: Path) -> None:
-    inputs = inputs_of(compile_nodes(whole.bound.features, load_assets(whole.bound, whole.plan, whole.store)).inputs)
-    sample = sample_rows({each.column: each.type for each in inputs}, whole.bound, whole.plan, whole.store, 7)
-    request = {name: tensor.numpy() for name, tensor in tensor_request(inputs, sample.columns).items()}
+    sample = sample_rows(whole.trained.bound, whole.plan, whole.store, 7)
+    request = {name: tensor.numpy() for name, tensor in tensor_request(sample.inputs, sample.columns).items()}
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         graph = tf.compat.v1.saved_model.loader.load(session, ["serve"], str(export))
         signature = graph.signature_def[SERVING]
         feed = {signature.inputs[name].name: value for name, value in request.items()}
         found = session.run(signature.outputs[PREDICTION].name, feed)
-    np.testing.assert_allclose(found, predictions(whole.model, sample).numpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found, predictions(whole.trained.model, sample).numpy(), rtol=1e-5, atol=1e-6)
 
 
 def test_only_columns_that_features_read_are_inputs_and_the_description_says_which(export: Path) -> None:
@@ -152,30 +153,32 @@ def test_only_columns_that_features_read_are_inputs_and_the_description_says_whi
     assert described["features"]["pair"]["outputs"] == ["pair", "pair__lengths"]
 
 
-def test_an_export_that_gives_other_ids_does_not_appear(whole: Served, tmp_path: Path) -> None:
-    # The plan of a model in which two features have changed places: the store's columns are not what the export gives.
-    swapped = dict(whole.bound.features) | {
-        "query": whole.bound.features["pair"],
-        "pair": whole.bound.features["query"],
+def test_other_ids_and_other_parameters_are_noticed(whole: Served, export: Path) -> None:
+    bound, definition = whole.trained.bound, whole.trained.model.definition
+    # As if two features had changed places in the store, and the tables had changed since the export.
+    swapped = dict(bound.features) | {"query": bound.features["pair"], "pair": bound.features["query"]}
+    plan = make_plan([replace(bound, features=swapped)], whole.plan.dataset, whole.plan.manifest, whole.store)
+    other = Model(replace(definition, train=replace(definition.train, seed=1)))
+    with pytest.raises(ExportError, match="does not give what the model does") as raised:
+        check_export(export, replace(whole.trained, model=other), plan, whole.store)
+    message = str(raised.value)
+    told = re.findall(r"^  (.*), signature '(\w+)', batches of (\d+): \d+ of \d+ differ", message, re.MULTILINE)
+    expected = {("feature 'query' (ids)", FEATURES), ("feature 'pair' (ids)", EXAMPLE_FEATURES)}
+    assert expected <= {(what, signature) for what, signature, _ in told}
+    assert ("prediction (predictions)", SERVING, "4096") in told
+    assert {what for what, _, _ in told} == {
+        "feature 'query' (ids)",
+        "feature 'pair' (ids)",
+        "prediction (predictions)",
     }
-    wrong = replace(whole.bound, features=swapped)
-    with pytest.raises(ExportError, match=r"feature 'pair' \(ids\), signature 'features', batches of 1: \d+ of \d+"):
-        export_model(whole.model, wrong, whole.plan, whole.store, tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
 
 
-def test_tables_that_changed_since_are_noticed(whole: Served, export: Path, tmp_path: Path) -> None:
-    transform = compile_nodes(whole.bound.features, load_assets(whole.bound, whole.plan, whole.store))
-    sample = sample_rows(transform.inputs, whole.bound, whole.plan, whole.store, 50)
-    other = served_with_other_values(whole)
-    outcomes = list(compare_answers(export, ServedModel(other, transform), other, sample))
-    assert {each.name for each in outcomes if each.differing} == {PREDICTION}
-    assert isinstance(outcomes[0], Comparison)
-
-
-def served_with_other_values(whole: Served) -> Any:
-    definition = whole.model.definition
-    return type(whole.model)(replace(definition, train=replace(definition.train, seed=1)))
+def test_what_is_not_materialized_cannot_be_checked(whole: Served, tmp_path: Path) -> None:
+    manifest, store = whole.plan.manifest, whole.store
+    new = replace(manifest.entries[0], chunk=digest("new"))
+    plan = make_plan([whole.trained.bound], whole.plan.dataset, replace(manifest, entries=(new,)), store)
+    with pytest.raises(NotMaterializedError, match="`forebay materialize` computes them"):
+        check_export(tmp_path, whole.trained, plan, store)
 
 
 @pytest.mark.parametrize("there", ["file", "directory"])
