@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING
 
 from forebay import arguments as common
@@ -46,6 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Computes what is missing and prints what was done."""
+    # TensorFlow tells at length which accelerators it did not find; here it only runs columns on the CPU's cores.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     if arguments.workers < 1:
         raise InputError(f"--workers: expected at least 1, found {arguments.workers}")
     from forebay.project import open_project
@@ -136,6 +139,7 @@ def _print_dry_run(project: Project, refresh: bool) -> None:
     print_plan(plan)
     texts = {entry.source for entry in plan.manifest if entry.rows is None}
     print(
-        f"dry run: would ingest {count(len(texts), 'text file')} and compute "
-        f"{count(len(plan.missing_assets), 'statistic')} and {plan.hits.computed:,} (column, chunk); nothing was written"
+        f"dry run: would ingest {count(len(texts), 'text file')}, compute "
+        f"{count(len(plan.missing_assets), 'statistic')} and {plan.hits.computed:,} (column, chunk); "
+        "nothing was written"
     )

@@ -122,8 +122,8 @@ def _level(plan: Plan, store: Store, nodes: list[Node]) -> Level:
         lacking = tuple(identity for identity in sorted(accumulations) if chunk not in have[identity])
         if lacking and chunk not in entries:
             raise PartialResultError(
-                f"window {plan.window.generation} of dataset {plan.dataset.name!r} has a chunk that the log no longer has, "
-                f"{chunk}, and new statistics need it; pin a new window with --refresh"
+                f"window {plan.window.generation} of dataset {plan.dataset.name!r} has a chunk that the log no longer "
+                f"has, {chunk}, and new statistics need it; pin a new window with --refresh"
             )
         if lacking:
             tasks.append(AnalyzeTask(entries[chunk], lacking))

@@ -1,8 +1,8 @@
 """The job behind `forebay materialize`: ingest, pin, analyze, materialize, each only where something lacks.
 
 Every step looks at the store and does what is missing, so a job that died is simply run again. This module decides
-what is done; how, is in `pipelines.ingest`, `pipelines.analyze` and `pipelines.materialize`. Beam and TensorFlow are imported
-only by the steps that have something to do.
+what is done; how, is in `pipelines.ingest`, `pipelines.analyze` and `pipelines.materialize`. Beam and TensorFlow are
+imported only by the steps that have something to do.
 """
 
 from __future__ import annotations

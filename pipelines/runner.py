@@ -34,6 +34,8 @@ _QUIETER = {
     "apache_beam": logging.WARNING,
     # Its worker processes warn that a folder is absent which only their containers have.
     "apache_beam.runners.portability.local_job_service": logging.ERROR,
+    # It discards what it does not know; here that is an error.
+    "apache_beam.options.pipeline_options": logging.ERROR,
 }
 
 
@@ -71,8 +73,9 @@ class RunnerOptions:
         if self.in_process and self.workers > 1:
             flags += [f"--direct_num_workers={self.workers}", f"--direct_running_mode={_MODES[self.mode]}"]
         options = PipelineOptions(flags)
-        known = options.get_all_options(retain_unknown_options=False)
-        unknown = sorted(set(options.get_all_options(retain_unknown_options=True)) - set(known))
+        with _quiet():
+            known = options.get_all_options(retain_unknown_options=False)
+            unknown = sorted(set(options.get_all_options(retain_unknown_options=True)) - set(known))
         if unknown:
             raise InputError(f"Beam has no option --{unknown[0]}{nearest(unknown[0], known)}")
         return options

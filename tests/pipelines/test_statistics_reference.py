@@ -24,7 +24,7 @@ EXACT_VALUES = 500
 
 @pytest.fixture(scope="module")
 def columns():
-    """Columns of the taxi log, and random ones: with ties, without, few enough for an exact sketch, and with NaN."""
+    """Columns of the taxi log, and random ones: with ties, with NaN, and few enough for an exact sketch."""
     files = sorted((ROOT / "examples/taxi/data").glob("*.csv"))
     taxi = pa.concat_tables([pyarrow.csv.read_csv(file) for file in files], promote_options="permissive")
     rows = 2500
@@ -39,7 +39,6 @@ def columns():
     assert 0 < len(few) - few.count(None) <= EXACT_VALUES
     return (
         taxi.append_column("word", pa.array(words))
-        .append_column("normal", pa.array(normal))
         .append_column("odd", pa.array(odd))
         .append_column("few", pa.array(few, pa.float32()))
     )
@@ -82,17 +81,15 @@ def test_there_are_ties_to_be_ordered(columns):
     assert len(set(found.counts)) <= len(found.counts) / 2
 
 
-@pytest.mark.parametrize("name", ["normal", "odd"])
-def test_moments(columns, reference, name):
-    found = ours(columns[name], "moments", {}, {})
-    assert found.mean == pytest.approx(reference[f"{name}.mean"][0], rel=1e-5)  # the reference computes in float32
-    assert found.variance == pytest.approx(reference[f"{name}.variance"][0], rel=1e-5)
+def test_moments_with_nan_and_infinities(columns, reference):
+    found = ours(columns["odd"], "moments", {}, {})
+    assert found.mean == pytest.approx(reference["odd.mean"][0], rel=1e-5)  # the reference computes in float32
+    assert found.variance == pytest.approx(reference["odd.variance"][0], rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["trip_seconds", "normal"])
-def test_ranges(columns, reference, name):
-    found = ours(columns[name], "moments", {}, {})
-    assert [found.minimum, found.maximum] == reference[f"{name}.minimum"] + reference[f"{name}.maximum"]
+def test_range(columns, reference):
+    found = ours(columns["few"], "moments", {}, {})
+    assert [found.minimum, found.maximum] == reference["few.minimum"] + reference["few.maximum"]
 
 
 def test_quantiles_are_the_same_where_the_sketch_is_exact(columns, reference):
@@ -100,13 +97,12 @@ def test_quantiles_are_the_same_where_the_sketch_is_exact(columns, reference):
     assert list(found.values) == reference["few.quantiles"]
 
 
-@pytest.mark.parametrize("name", ["trip_seconds", "odd"])
-def test_quantiles_are_within_the_rank_error_elsewhere(columns, reference, name):
+def test_quantiles_are_within_the_rank_error_elsewhere(columns, reference):
     epsilon = 0.1
-    values = columns[name].drop_null().to_numpy()
+    values = columns["odd"].drop_null().to_numpy()
     values = np.sort(values[~np.isnan(values)])
-    found = ours(columns[name], "quantiles", {"epsilon": epsilon}, {"n": BUCKETS})
-    for boundaries in (found.values, reference[f"{name}.quantiles"]):
+    found = ours(columns["odd"], "quantiles", {"epsilon": epsilon}, {"n": BUCKETS})
+    for boundaries in (found.values, reference["odd.quantiles"]):
         assert len(boundaries) == BUCKETS - 1
         for number, boundary in enumerate(boundaries, 1):
             wanted = number / BUCKETS

@@ -17,9 +17,9 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from tensorflow_transform.tf_metadata import dataset_metadata, schema_utils
 
 VOCABULARIES = {"company": {}, "trip_seconds": {}, "word": {"top_k": 5, "frequency_threshold": 2}}
-MOMENTS = ("normal", "odd")
-RANGES = ("trip_seconds", "normal")
-QUANTILES = {"trip_seconds": 0.1, "odd": 0.1, "few": 0.01}
+MOMENTS = ("odd",)
+RANGES = ("few",)
+QUANTILES = {"odd": 0.1, "few": 0.01}
 """Columns, each with the epsilon of its sketch."""
 BUCKETS = 8
 

@@ -1,0 +1,104 @@
+import pytest
+
+from forebay.main import main
+from tests.pipelines.logs import csv, stored
+
+DATASET = """
+dataset: log
+path: log
+format: csv
+schema: {query: string, device: string, price: float64, click: int64}
+"""
+MODEL = """
+model: NAME
+features:
+  price: {dense: "log1p(fill(price, 0))"}
+  device: {ids: "vocab(device)", table: device}
+tables: {device: {dim: 4}}
+label: click
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """Two models of the same features over a log of two files; gives the arguments of the verb."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "150")
+    (tmp_path / "dataset.yaml").write_text(DATASET)
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.yaml").write_text(MODEL.replace("NAME", name))
+    for number in (1, 2):
+        csv(tmp_path / "log", number)
+    return ["materialize", "one.yaml", "two.yaml", "--data", "dataset.yaml", "--store", "store"]
+
+
+def test_it_computes_what_is_missing_and_then_nothing(project, tmp_path, capsys):
+    assert main([*project, "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert "dry run: would ingest 2 text files, compute 1 statistic and 6 (column, chunk); nothing was written" in out
+    assert not (tmp_path / "store").exists()
+
+    assert main(project) == 0
+    out = capsys.readouterr().out
+    assert "1 statistic from 2 partial results" in out
+    assert "6 (column, chunk) in 2 files" in out
+    assert "hits 50.0 %" in out
+
+    rooms = ("assets", "chunks", "datasets", "groups", "partials", "pins", "raw")
+    files = [stored("store", room) for room in rooms]
+    assert main(project) == 0
+    assert capsys.readouterr().out == "hits 100 %: 12 (model, column, chunk) asked for, nothing to compute\n"
+    assert main([*project, "--dry-run"]) == 0
+    assert "would ingest 0 text files, compute 0 statistics and 0 (column, chunk)" in capsys.readouterr().out
+    assert [stored("store", room) for room in rooms] == files
+
+    csv(tmp_path / "log", 3).write_text("query,device,price,click\na,Phone,cheap,1\n")
+    assert main([*project, "--dry-run", "--refresh"]) == 0
+    # Statistics over three chunks are others, and so is the feature that uses them, in all chunks.
+    assert "would ingest 1 text file, compute 1 statistic and 5 (column, chunk)" in capsys.readouterr().out
+    assert main([*project, "--refresh", "--workers", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "price: 1 bad value became null" in out
+    assert "1 statistic from 1 partial result" in out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("query,device,price,click\na,b\n", "part-01.csv:2: expected 4 fields as in the header, found 2"),
+        ("query,device,price\n", "part-01.csv:1: the header lacks 'click'"),
+        ('query,device,price,click\na,"b,1,0\n', "part-01.csv:2: expected 4 fields as in the header, found 2"),
+        ("", "part-01.csv:1: expected a header"),
+        ("query,device,price,click\na,b,1,\n", "the label is null in 1 of 6 rows"),
+    ],
+)
+def test_a_wrong_log_is_told_without_a_traceback(project, tmp_path, capfd, text, message):
+    csv(tmp_path / "log", 1).write_text(text)
+    assert main(project) == 2
+    err = capfd.readouterr().err
+    assert message in err
+    assert "Traceback" not in err
+    assert "apache_beam" not in err
+    assert stored("store", "datasets") == set()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--workers", "0"], "--workers: expected at least 1, found 0"),
+        (["--beam=--regoin=x"], "Beam has no option --regoin (did you mean 'region'?)"),
+        (["--format", "csv"], "invalid choice: 'csv'"),
+        (["--store", "log"], "expected a store"),
+    ],
+)
+def test_wrong_options(project, capsys, options, message):
+    assert main([*project, *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_an_empty_directory(project, tmp_path, capsys):
+    for path in (tmp_path / "log").iterdir():
+        path.unlink()
+    assert main(project) == 2
+    assert "empty directory" in capsys.readouterr().err
+    assert stored("store", ".") <= {"store.json"}
