@@ -50,7 +50,8 @@ def from_value(value: Value, column_type: ColumnType) -> pa.Array:
         splits = value.row_splits.numpy()
         if splits[-1] > np.iinfo(np.int32).max:
             raise InputError(f"{splits[-1]} values in the lists of one block of rows are too many: make smaller chunks")
-        return pa.ListArray.from_arrays(pa.array(splits.astype(np.int32)), _array(value.values, column_type.dtype, None))
+        flat = _array(value.values, column_type.dtype, None)
+        return pa.ListArray.from_arrays(pa.array(splits.astype(np.int32)), flat)
     if column_type.shape is Shape.VECTOR:
         flat = _array(tf.reshape(value, [-1]), column_type.dtype, None)
         return pa.FixedSizeListArray.from_arrays(flat, column_type.width)
@@ -116,10 +117,9 @@ def _dense(array: pa.Array, dtype: DType) -> Any:
 
 def _numbers(array: pa.Array, dtype: DType) -> np.ndarray[Any, Any]:
     target = ColumnType(dtype).to_arrow()
-    numeric = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_null)
-    if not any(kind(array.type) for kind in numeric) or (dtype is DType.BOOL) != pa.types.is_boolean(array.type):
-        if not pa.types.is_null(array.type):
-            raise InputError(f"expected {dtype.value}, found a column of {array.type}")
+    wanted = (pa.types.is_boolean,) if dtype is DType.BOOL else (pa.types.is_integer, pa.types.is_floating)
+    if not any(kind(array.type) for kind in (*wanted, pa.types.is_null)):
+        raise InputError(f"expected {dtype.value}, found a column of {array.type}")
     try:
         array = array if array.type == target else array.cast(target)
     except pa.ArrowInvalid as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar, TypeAlias
 
 import pyarrow as pa
@@ -103,7 +104,7 @@ class Boundaries:
     values: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        if any(not low <= high for low, high in zip(self.values, self.values[1:], strict=False)):
+        if any(not low <= high for low, high in pairwise(self.values)):
             raise ValueError(f"boundaries ascend, got {self.values}")
 
     def to_files(self) -> dict[str, bytes]:

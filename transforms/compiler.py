@@ -1,8 +1,8 @@
 """Nodes and assets as one TensorFlow function.
 
-`compile_nodes` makes a `Transform`: the same function runs over the chunks of a log (`Transform.apply`, Arrow in and out)
-and inside an exported model (`Transform.__call__`, tensors in and out). Each node is computed once, whoever uses it. What
-an operator computes is its own business (`transforms.operators`); which assets there are, the caller's.
+`compile_nodes` makes a `Transform`: the same function runs over the chunks of a log (`Transform.apply`, Arrow in and
+out) and inside an exported model (`Transform.__call__`, tensors in and out). Each node is computed once, whoever uses
+it. What an operator computes is its own business (`transforms.operators`); which assets there are, the caller's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from transforms.errors import ForebayError, InputError
 from transforms.nodes import CONSTANT, Node
 from transforms.operators.base import Analyzer
 from transforms.operators.elementwise import Elementwise
-from transforms.types import ColumnType, DType, Shape
+from transforms.types import ColumnType, DType
 from transforms.values import TF_DTYPES, Nullable, Value, opaque, split, tensor_spec
 
 
@@ -50,7 +50,7 @@ class Transform(tf.Module):
         self._tables = [item for item in prepared.values() if isinstance(item, tf.Module)]
         specs = {name: tensor_spec(column) for name, column in self.inputs.items()}
         signature = [specs, tf.TensorSpec([], tf.int64)]
-        # Kernels say tf.cond where they mean it; rewriting their source to look for more took ten times as long as they.
+        # Kernels say tf.cond where they mean it; looking for more in their source took ten times as long as they.
         self._function = tf.function(self._compute, input_signature=signature, autograph=False)
 
     def __call__(self, columns: Mapping[str, Value], rows: Any = None) -> dict[str, Value]:
@@ -67,9 +67,7 @@ class Transform(tf.Module):
             if not self.inputs:
                 raise InputError("a batch without columns does not say how many rows it has: pass `rows`")
             rows = _rows(columns[next(iter(self.inputs))])
-        found: dict[str, Value] = self._function(
-            {name: columns[name] for name in self.inputs}, tf.cast(rows, tf.int64)
-        )
+        found: dict[str, Value] = self._function({name: columns[name] for name in self.inputs}, tf.cast(rows, tf.int64))
         return found
 
     def apply(self, table: pa.Table) -> pa.Table:
@@ -81,7 +79,8 @@ class Transform(tf.Module):
         columns = {}
         for name, column in self.inputs.items():
             if name not in table.column_names:
-                raise InputError(f"the table lacks the column {name!r}; it has {', '.join(table.column_names) or 'none'}")
+                there = ", ".join(table.column_names) or "none"
+                raise InputError(f"the table lacks the column {name!r}; it has {there}")
             try:
                 columns[name] = to_value(table.column(name), column)
             except InputError as error:
@@ -134,12 +133,12 @@ def compile_nodes(outputs: Mapping[str, Node], assets: Mapping[str, Asset]) -> T
         if node.analyzer:
             raise ForebayError(f"{node.operator} is a statistic of a whole column and has no value in a row")
         stack.append((node, True))
-        operands = node.inputs
+        operands: Sequence[Node] = node.inputs
         if not node.is_raw and node.operator != CONSTANT:
             operator = operators.find(node.operator)
             if operator.version != node.version:
                 raise ForebayError(
-                    f"{node.operator} is of version {operator.version} here, the node was made by version {node.version}"
+                    f"{node.operator} is of version {operator.version} here, the node was made by {node.version}"
                 )
             if operator.analyzer:
                 *operands, analyzer = node.inputs  # what the analyzer saw is not computed again

@@ -73,7 +73,7 @@ def test_a_parameter_of_real_numbers_is_a_float_however_it_is_written() -> None:
         ("equal", [TEXT, 1], {}, "equal() takes values of one kind, found string and int64", 1),
         ("where", [TRUTH, TEXT, 1], {}, "where() takes values of one kind, found string and int64", 2),
         ("less", [UNSIGNED, -1], {}, "less() takes values of one kind, found uint64 and int64", 1),
-        ("is_in", [TEXT, [1]], {}, "is_in() looks for values of the column's kind, string, found 1", 1),
+        ("is_in", [TEXT, [1]], {}, "is_in() looks for values of the column's kind, string; found 1", 1),
         ("cast", [NUMBER, "int32"], {}, "'dtype' of cast() is one of 'bool', 'float64', 'int64', 'string'", 1),
         ("bucketize", [NUMBER, []], {}, "'boundaries' of bucketize() ascend, found []", 1),
         ("bucketize", [NUMBER, [2, 1]], {}, "'boundaries' of bucketize() ascend, found [2.0, 1.0]", 1),

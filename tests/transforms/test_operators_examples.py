@@ -53,7 +53,8 @@ def examples(name: str) -> Iterator[tuple[str, dict[str, tuple[ColumnType, objec
 
 def same(found: object, expected: object, exact: bool) -> bool:
     if isinstance(expected, list):
-        return isinstance(found, list) and len(found) == len(expected) and all(map(same, found, expected, [exact] * len(found)))
+        alike = isinstance(found, list) and len(found) == len(expected)
+        return alike and all(same(left, right, exact) for left, right in zip(found, expected, strict=True))
     if isinstance(expected, float) and isinstance(found, float):
         if math.isnan(expected) or math.isnan(found):
             return math.isnan(expected) and math.isnan(found)

@@ -12,7 +12,20 @@ from typing import TYPE_CHECKING
 
 from transforms.errors import OperatorError
 from transforms.nodes import CONSTANT, RAW, Node
-from transforms.operators import ids, lists, logic, missing, numbers, scaling, statistics, text, time
+from transforms.operators import (
+    arithmetic,
+    comparisons,
+    conversions,
+    functions,
+    ids,
+    lists,
+    logic,
+    missing,
+    scaling,
+    statistics,
+    text,
+    time,
+)
 from transforms.operators.arguments import Argument, Literal, Operand, Parameter
 from transforms.operators.base import Analyzer, Operator
 from transforms.places import nearest
@@ -22,7 +35,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Analyzer", "Argument", "Literal", "Operand", "Operator", "Parameter", "find", "id_space", "names"]
 
-_FAMILIES = (text, ids, numbers, scaling, logic, missing, lists, time, statistics)
+_FAMILIES = (
+    text,
+    ids,
+    arithmetic,
+    functions,
+    conversions,
+    scaling,
+    comparisons,
+    logic,
+    missing,
+    lists,
+    time,
+    statistics,
+)
 _OPERATORS: Mapping[str, Operator] = MappingProxyType(
     {operator.name: operator() for family in _FAMILIES for operator in family.OPERATORS}
 )

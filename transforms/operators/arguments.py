@@ -1,7 +1,7 @@
 """What operators are called with: literals, and the declarations that say which arguments an operator takes.
 
-An operator declares a tuple of `Operand` (a column, or a literal that stands for one) and `Parameter` (a literal that is
-part of the operator itself). Fitting a call to the declarations is `transforms.operators.base`.
+An operator declares a tuple of `Operand` (a column, or a literal that stands for one) and `Parameter` (a literal that
+is part of the operator itself). Fitting a call to the declarations is `transforms.operators.base`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal as OneOf, TypeAlias
+from typing import Any, TypeAlias
+from typing import Literal as OneOf
 
 from transforms.canonical import Value
 from transforms.errors import OperatorError
@@ -121,7 +122,8 @@ class Parameter:
           OperatorError: where the argument is no literal, of another type, or out of range.
         """
         if isinstance(argument, Node):
-            raise OperatorError(f"{self.name!r} of {operator}() is {_WORDS[self.kind]} written out, not an expression", index)
+            wanted = _WORDS[self.kind]
+            raise OperatorError(f"{self.name!r} of {operator}() is {wanted} written out, not an expression", index)
         value = argument.value
         if value is None and self.default is None:
             return None
@@ -231,7 +233,8 @@ def operand_nodes(
             continue
         node = constant(argument.value, _like(arguments, declared, operand))
         if node is None:
-            raise OperatorError(f"{operator}() takes a column or one value as {operand.name!r}, found {argument.value!r}", index)
+            found = repr(argument.value)
+            raise OperatorError(f"{operator}() takes a column or one value as {operand.name!r}, found {found}", index)
         nodes.append(node)
     return tuple(nodes)
 

@@ -1,9 +1,9 @@
 """What an operator is, and how a call becomes a node.
 
 To add an operator, write one class in the module of its family and name it in that module's ``OPERATORS``. A class says
-which arguments it takes, what type comes out, and which TensorFlow operations compute it; everything that operators have
-in common (fitting calls to declarations, inserting analyzers, nulls and lists of element-wise operators) is done once,
-here and in `transforms.operators.elementwise`.
+which arguments it takes, what type comes out, and which TensorFlow operations compute it; everything that operators
+have in common (fitting calls to declarations, inserting analyzers, nulls and lists of element-wise operators) is done
+once, here and in `transforms.operators.elementwise`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ class Operator(ABC):
         """The result of a batch, in TensorFlow operations that any batch size, even 0, may run.
 
         Args:
-          inputs: the operands' values (to element-wise operators only, what is the same in all rows is a tensor of rank 0).
+          inputs: the operands' values. To element-wise operators, and only to them, what is the same in all rows comes
+            as a tensor of rank 0.
           node: the node that is computed.
           asset: what the analyzer's `Analyzer.prepare` made of its asset, or None.
         """
@@ -141,15 +142,15 @@ class Operator(ABC):
                 )
         else:
             for item in self._operands:
-                argument, index = given.pop(item.name, (None, 0))
-                if argument is None:
+                if item.name not in given:
                     raise OperatorError(f"{self.signature} needs {item.name!r}")
+                argument, index = given.pop(item.name)
                 operands.append(argument)
                 indexes.append(index)
         parameters: dict[str, Value] = {}
         for parameter in self._parameters:
-            argument, index = given.pop(parameter.name, (None, 0))
-            if argument is not None:
+            if parameter.name in given:
+                argument, index = given.pop(parameter.name)
                 parameters[parameter.name] = parameter.read(self.name, argument, index)
             elif parameter.default is REQUIRED:
                 raise OperatorError(f"{self.signature} needs {parameter.name!r}")
@@ -172,11 +173,12 @@ class Analyzer(Operator):
         raise OperatorError(f"{self.name}() is a statistic of a whole column and has no value in a row")
 
     def call(self, positional: Sequence[Argument], named: Mapping[str, Argument]) -> Node:
-        raise OperatorError(f"{self.name}() is a statistic of a whole column; it comes with the operators that apply it")
+        raise OperatorError(f"{self.name}() is a statistic of a whole column and comes with operators that apply it")
 
     def node(self, column: Node, parameters: Parameters) -> Node:
         """The analyzer's node over ``column``."""
-        return Node(self.name, self.version, parameters, (column,), self.result_type((column,), parameters), analyzer=True)
+        asset = self.result_type((column,), parameters)
+        return Node(self.name, self.version, parameters, (column,), asset, analyzer=True)
 
     @abstractmethod
     def accumulator(self, parameters: Parameters) -> tuple[str, int, Parameters]:

@@ -5,7 +5,7 @@
 * Two lists go together where they have the same lengths by construction: both are element-wise results of one list.
 * An operator may itself find a value missing (a division by zero, an id out of range). In a list, the value is dropped.
 
-A family's class gives `Elementwise.dtype` and `Elementwise.compute`; it sees flat tensors of equal length, or of rank 0.
+A class gives `Elementwise.dtype` and `Elementwise.compute`; it sees flat tensors of equal length, or of rank 0.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ class Elementwise(Operator):
     def compute_nullable(
         self, values: Sequence[Any], present: Sequence[Any | None], node: Node, asset: Any
     ) -> tuple[Any, Any | None]:
-        """The result and which are there (None: all); operators for which a missing operand decides less override it."""
+        """The result and which are there (None: all).
+
+        Operators for which a missing operand does not make the result missing override it.
+        """
         found = self.compute(values, node, asset)
         known = [item for item in present if item is not None]
         if isinstance(found, tuple):
@@ -66,18 +69,16 @@ class Elementwise(Operator):
         if Shape.VECTOR not in shapes:
             lists = [(index, lengths_of(node)) for index, node in enumerate(inputs) if node.type.shape is Shape.RAGGED]
             for index, lengths in lists[1:]:
-                if lengths is not lists[0][1] and lengths != lists[0][1]:
-                    raise OperatorError(
-                        f"{self.name}() takes lists that are as long as each other in every row: made from the same list",
-                        index,
-                    )
+                if lengths != lists[0][1]:
+                    wanted = "lists that are as long as each other in every row: made from the same list"
+                    raise OperatorError(f"{self.name}() takes {wanted}", index)
             return ColumnType(dtype, Shape.RAGGED)
         widths = {node.type.width for node in inputs if node.type.shape is Shape.VECTOR}
         if Shape.RAGGED in shapes or len(widths) > 1:
             found = " and ".join(str(node.type) for node in inputs)
-            raise OperatorError(f"{self.name}() takes vectors of one width beside each other and no lists, found {found}")
+            raise OperatorError(f"{self.name}() takes vectors of one width and no lists beside them, found {found}")
         if nullable:
-            raise OperatorError(f"{self.name}() of a vector cannot be missing in places; fill() the missing values first")
+            raise OperatorError(f"{self.name}() of a vector cannot be missing in places: fill() what is missing first")
         return ColumnType(dtype, Shape.VECTOR, width=widths.pop())
 
     def kernel(self, inputs: Sequence[Column], node: Node, asset: Any) -> Column:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from transforms.errors import OperatorError
 from transforms.lazy import tf
 from transforms.nodes import Node
 from transforms.operators.arguments import DISCRETE, INTEGERS, NUMBERS, SCALAR_OR_LIST, Operand, Parameter
-from transforms.operators.base import Analyzer, IdSpace, Operator, Parameters
+from transforms.operators.base import IdSpace, Operator, Parameters
 from transforms.operators.elementwise import Elementwise
 from transforms.operators.statistics import BoundariesAnalyzer, VocabularyAnalyzer
 from transforms.types import ColumnType, DType, Shape
@@ -167,7 +168,7 @@ class Bucketize(_Ids):
     def result_type(self, inputs: Sequence[Node], parameters: Parameters) -> ColumnType:
         boundaries = parameters["boundaries"]
         assert isinstance(boundaries, tuple)
-        if not boundaries or any(not low < high for low, high in zip(boundaries, boundaries[1:], strict=False)):
+        if not boundaries or any(not low < high for low, high in pairwise(boundaries)):
             raise OperatorError(f"'boundaries' of bucketize() ascend, found {list(boundaries)}", 1)
         return super().result_type(inputs, parameters)
 
@@ -261,10 +262,12 @@ def _combine(left: Column, right: Column) -> Column:
     row = tf.repeat(tf.range(rows), lengths)
     place = tf.range(splits[-1]) - tf.gather(splits, row)
     width = tf.gather(second_lengths, row)
-    text = tf.strings.join([
-        tf.gather(first, tf.gather(first_starts, row) + place // width),
-        tf.gather(second, tf.gather(second_starts, row) + place % width),
-    ])
+    text = tf.strings.join(
+        [
+            tf.gather(first, tf.gather(first_starts, row) + place // width),
+            tf.gather(second, tf.gather(second_starts, row) + place % width),
+        ]
+    )
     return tf.RaggedTensor.from_row_splits(text, splits, validate=False)
 
 

@@ -10,8 +10,8 @@ from transforms.lazy import tf
 from transforms.nodes import CONSTANT, Node
 from transforms.operators.arguments import EVERYTHING, SCALAR_OR_LIST, Operand
 from transforms.operators.base import IdSpace, Operator, Parameters
+from transforms.operators.comparisons import common_dtype, together
 from transforms.operators.elementwise import Elementwise
-from transforms.operators.logic import common_dtype, together
 from transforms.types import ColumnType, DType, Shape
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ What they find are the values of `transforms.assets`; how partial results are co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,10 +49,10 @@ class VocabularyAnalyzer(Analyzer):
         return "value_counts", 1, {}
 
     def prepare(self, asset: Asset, column: ColumnType) -> Any:
-        """A module with a ``table`` from value to id, -1 for values that it does not hold, and their number, ``size``."""
+        """A module with a ``table`` from value to id, -1 for values that it does not hold, and their ``size``."""
         found: Vocabulary = expect(asset, "vocabulary")
         if column.dtype is DType.STRING:
-            keys = tf.constant(list(found.values) or [""], tf.string)
+            keys = tf.constant(list(found.values) or [b""], tf.string)
         else:
             numbers = [int(value) for value in found.values] or [0]
             bits = np.array([number - 2**64 if number >= 2**63 else number for number in numbers], np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from transforms.lazy import tf
 from transforms.nodes import Node
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class _Text(Elementwise):
     """Text of text."""
 
-    arguments = (Operand("x", TEXT, SCALAR_OR_LIST),)
+    arguments: ClassVar[tuple[Operand | Parameter, ...]] = (Operand("x", TEXT, SCALAR_OR_LIST),)
 
     def dtype(self, inputs: Sequence[Node], parameters: Parameters) -> DType:
         return DType.STRING
@@ -32,7 +32,8 @@ def _with_nul(function: Callable[[Any], Any], texts: Any) -> Any:
         parts = tf.strings.split(tf.reshape(texts, [-1]), sep="\0")
         ended = parts.with_values(tf.strings.join([function(parts.values), tf.constant("\0")]))
         joined = tf.strings.reduce_join(ended, axis=-1)
-        return tf.reshape(tf.strings.substr(joined, 0, tf.strings.length(joined) - 1), shape)
+        lengths = tf.strings.length(joined)
+        return tf.reshape(tf.strings.substr(joined, tf.zeros_like(lengths), lengths - 1), shape)
 
     shape = tf.shape(texts)
     nul = tf.reduce_any(tf.equal(tf.io.decode_raw(tf.strings.reduce_join(texts), tf.uint8), 0))
@@ -108,7 +109,7 @@ class Length(Elementwise):
     """
 
     name = "length"
-    arguments = (Operand("x", TEXT, SCALAR_OR_LIST),)
+    arguments: ClassVar[tuple[Operand | Parameter, ...]] = (Operand("x", TEXT, SCALAR_OR_LIST),)
 
     def dtype(self, inputs: Sequence[Node], parameters: Parameters) -> DType:
         return DType.INT64
