@@ -131,12 +131,19 @@ class Reader:
         start: Position | None = None,
     ) -> Iterator[tuple[PackedRows, Position]]:
         """What `dataset` delivers, as packed NumPy arrays with the position after each batch; same arguments."""
+        delivery = self._delivery(batch_size, shuffle_seed, epochs, drop_remainder)
+        return delivery.batches(self._block_reader(), self._packing, start)
+
+    def _delivery(
+        self, batch_size: int, shuffle_seed: int | None, epochs: int | None, drop_remainder: bool
+    ) -> Delivery:
         if batch_size < 1:
             raise ValueError(f"expected at least one row per batch, got {batch_size}")
-        reader = BlockReader(self._source, tuple(self._delivered))
-        blocks = blocks_of(reader, self._entries, self._block_rows)
-        delivery = Delivery(blocks, batch_size, shuffle_seed, epochs, drop_remainder)
-        return delivery.batches(reader, self._packing, start)
+        blocks = blocks_of(self._block_reader(), self._entries, self._block_rows)
+        return Delivery(blocks, batch_size, shuffle_seed, epochs, drop_remainder)
+
+    def _block_reader(self) -> BlockReader:
+        return BlockReader(self._source, tuple(self._delivered))
 
     def dataset(
         self,
@@ -158,17 +165,16 @@ class Reader:
 
         Returns:
           A dataset whose element_spec does not depend on the data.
+
+        Raises:
+          NotMaterializedError: a column is not there for some chunk.
+          MismatchError: a file is damaged, or is not what it should be.
         """
+        # Here and not in the generator: TensorFlow would turn what this raises into an error of its own.
+        delivery = self._delivery(batch_size, shuffle_seed, epochs, drop_remainder)
 
         def generate() -> Iterator[tuple[Any, ...]]:
-            batches = self.packed_batches(
-                batch_size=batch_size,
-                shuffle_seed=shuffle_seed,
-                epochs=epochs,
-                drop_remainder=drop_remainder,
-                start=start,
-            )
-            for rows, position in batches:
+            for rows, position in delivery.batches(self._block_reader(), self._packing, start):
                 yield self._arrays(rows, position)
 
         packed = tf.data.Dataset.from_generator(generate, output_signature=self._signature())

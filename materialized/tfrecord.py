@@ -72,12 +72,13 @@ def _example(tf: Any, block: pa.Table, header: ChunkHeader) -> bytes:
 
 
 class TFRecordColumnFile:
-    """An open TFRecord file. Blocks are found by their frames; a block that is read is read whole."""
+    """An open TFRecord file. Blocks are found by their frames, read whole, and the last one is kept."""
 
     def __init__(self, store: Store, key: str):
         self._place = f"{store.path}/{key}"
         self._file = store.open_file(key)
         self._frames = self._find_frames()
+        self._last: tuple[int, Any] | None = None
         self.header = ChunkHeader.from_json(self._bytes_of(self._example(0), HEADER, 1)[0], self._place)
         expected = max(1, -(-self.header.rows // BLOCK_ROWS))
         if len(self._frames) != expected:
@@ -105,6 +106,11 @@ class TFRecordColumnFile:
         return frames
 
     def _example(self, block: int) -> Any:
+        if self._last is None or self._last[0] != block:
+            self._last = block, self._parsed(block)
+        return self._last[1]
+
+    def _parsed(self, block: int) -> Any:
         import tensorflow as tf
 
         start, length = self._frames[block]
