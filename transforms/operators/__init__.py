@@ -77,9 +77,19 @@ def id_space(node: Node, assets: Mapping[str, Asset] | None = None) -> int | Non
       node: a node of integers.
       assets: what analyzers found, by their node's identity; a vocabulary's size is known with it only.
     """
-    if node.operator in (RAW, CONSTANT):
-        value = node.parameters.get("value")
-        return value + 1 if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-    operator = find(node.operator)
-    asset = (assets or {}).get(node.inputs[-1].identity) if operator.analyzer else None
-    return operator.id_space(node, asset, lambda inner: id_space(inner, assets))
+    known: dict[str, int | None] = {}  # a node may be used by many
+
+    def of(node: Node) -> int | None:
+        if node.identity not in known:
+            known[node.identity] = space(node)
+        return known[node.identity]
+
+    def space(node: Node) -> int | None:
+        if node.operator in (RAW, CONSTANT):
+            value = node.parameters.get("value")
+            return value + 1 if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+        operator = find(node.operator)
+        asset = (assets or {}).get(node.inputs[-1].identity) if operator.analyzer else None
+        return operator.id_space(node, asset, of)
+
+    return of(node)
