@@ -66,7 +66,6 @@ class HostEngine(tf.Module):
         def go_on(done: StepsRun, wanted: Any, more: Any) -> Any:
             return (done.steps < wanted) & (done.fault == NO_FAULT) & more
 
-        @tf.function(autograph=False, reduce_retracing=True)
         def run(iterator: Any, wanted: Any) -> StepsRun:
             def body(done: StepsRun, more: Any) -> tuple[StepsRun, Any]:
                 following = iterator.get_next_as_optional()
@@ -86,8 +85,13 @@ class HostEngine(tf.Module):
             )
             return done
 
+        traced = _Traced(run)
+
         def call(iterator: Any, steps: int) -> StepsRun:
-            return StepsRun(*(value.numpy() for value in run(iterator, tf.constant(steps, tf.int64))))
+            done = traced.of(iterator.element_spec, iterator, tf.TensorSpec([], tf.int64))(
+                iterator, tf.constant(steps, tf.int64)
+            )
+            return StepsRun(*(value.numpy() for value in done))
 
         return call
 
@@ -123,11 +127,17 @@ class HostEngine(tf.Module):
     def make_forward(self, forward: Forward) -> Any:
         """A function without training; see `trainer.engines.contract.Engine.make_forward`."""
 
-        @tf.function(autograph=False, reduce_retracing=True)
-        def call(batch: Any) -> tuple[Any, Any]:
+        def look_up_and_call(batch: Any) -> tuple[Any, Any]:
             looked = [stack.look_up(batch.features) for stack in self._stacks]
             valid = tf.reduce_all(tf.stack([found.valid for found in looked] or [tf.constant(True)]))
             return forward(self._to_blocks(looked), batch), tf.where(valid, NO_FAULT, BAD_ID)
+
+        traced = _Traced(look_up_and_call)
+
+        def call(batch: Any) -> tuple[Any, Any]:
+            spec = tf.nest.map_structure(_any_batch, batch)
+            result: tuple[Any, Any] = traced.of(spec, spec)(batch)
+            return result
 
         return call
 
@@ -171,6 +181,34 @@ class HostEngine(tf.Module):
 def slots_in(table: Table) -> tuple[str, ...]:
     """Everything of a table that is read and written by rows: its values, then its optimizer's slots."""
     return (VALUES, *slots_of(table.optimizer))
+
+
+class _Traced:
+    """A function traced once for each kind of batch.
+
+    TensorFlow's own cache would do, but it takes several models in one process for one function traced again and again,
+    and warns.
+    """
+
+    def __init__(self, function: Any):
+        self._function = tf.function(function, autograph=False)
+        self._kinds: list[tuple[Any, Any]] = []
+
+    def of(self, kind: Any, *arguments: Any) -> Any:
+        """The trace for ``kind`` of batch, which ``arguments`` are of."""
+        for known, trace in self._kinds:
+            if known == kind:
+                return trace
+        trace = self._function.get_concrete_function(*arguments)
+        self._kinds.append((kind, trace))
+        return trace
+
+
+def _any_batch(value: Any) -> Any:
+    """The type of a batch's tensor, of any batch size."""
+    if isinstance(value, tf.RaggedTensor):
+        return tf.RaggedTensorSpec([None, None], value.dtype, ragged_rank=1, row_splits_dtype=value.row_splits.dtype)
+    return tf.TensorSpec([None, *value.shape[1:]], value.dtype)
 
 
 def _arranged(parts: list[tuple[Any, Stack]], block: Block) -> Any:
