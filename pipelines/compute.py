@@ -8,7 +8,7 @@ not depend on the block that it is in.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -28,14 +28,19 @@ class Program:
     """Columns to compute, and where their assets are; equal programs are compiled once per process.
 
     Attributes:
-      store: where assets and ingested rows lie.
+      store: where assets and ingested rows lie; programs are compared by its path, since file systems have no hash.
+      path: the store's.
       columns: node of each column, by column identity, sorted.
       assets: column identity of each analyzer that the nodes need, by the analyzer's node identity, sorted.
     """
 
-    store: Store
+    store: Store = field(compare=False)
+    path: str = field(init=False)
     columns: tuple[tuple[str, Node], ...]
     assets: tuple[tuple[str, str], ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", self.store.path)
 
     @classmethod
     def of(cls, store: Store, nodes: Mapping[str, Node], identities: Mapping[str, str]) -> Program:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from materialized.assets import load_asset
 from materialized.chunk_files import read_columns
@@ -233,6 +234,16 @@ def test_mistakes_of_all_files_come_as_one_input_error(tmp_path, store):
     assert type(caught.value) is InputError
     assert len(stored(store.path, "raw")) == 1
     assert stored(store.path, "datasets") == set()
+
+
+def test_a_store_on_another_file_system(tmp_path):
+    csv(tmp_path / "log", 1)
+    log = dataset(tmp_path / "log")
+    (tmp_path / "bucket").mkdir()
+    bucket = SubTreeFileSystem(str(tmp_path / "bucket"), LocalFileSystem())
+    remote = Store.create("store", filesystem=bucket)
+    assert run(remote, log, model("a", **VOCABULARY)).after.complete
+    assert len(stored(tmp_path / "bucket" / "store", "chunks")) == 1
 
 
 def test_a_store_that_cannot_be_written(tmp_path, store):
