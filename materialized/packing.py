@@ -20,8 +20,6 @@ from transforms.types import ColumnType, DType, Shape
 
 Array = npt.NDArray[Any]
 
-_NOTHING = np.zeros(0, np.int64)
-
 
 @dataclass(frozen=True)
 class Packing:
@@ -56,17 +54,20 @@ class Packing:
         for dtype, names in self.scalars.items():
             scalars[dtype] = np.empty((len(names), table.num_rows), _numpy(dtype))
             for index, name in enumerate(names):
-                scalars[dtype][index], _ = _values(table.column(name), ColumnType(dtype))
+                scalars[dtype][index] = _values(table.column(name), ColumnType(dtype))
         vectors = tuple(
-            _values(table.column(name), column_type)[0].reshape(table.num_rows, -1)
-            for name, column_type in self.vectors
+            _values(table.column(name).combine_chunks().flatten(), ColumnType(kind.dtype)).reshape(-1, kind.width or 1)
+            for name, kind in self.vectors
         )
         ends = np.zeros((len(self.ragged), table.num_rows + 1), np.int64)
         values = []
         for index, (name, column_type) in enumerate(self.ragged):
-            column, lengths = _values(table.column(name), column_type)
-            ends[index, 1:] = np.cumsum(lengths)
-            values.append(column)
+            array = table.column(name).combine_chunks()
+            if array.null_count:  # a null list is an empty one
+                array = pa.ListArray.from_arrays(_ends(array), array.flatten())
+            offsets = array.offsets.to_numpy()
+            np.subtract(offsets, offsets[0] if len(offsets) else 0, out=ends[index], dtype=np.int64)
+            values.append(_values(array.flatten(), ColumnType(column_type.dtype)))
         return PackedRows(scalars, vectors, ends, tuple(values))
 
 
@@ -74,18 +75,16 @@ def _numpy(dtype: DType) -> np.dtype[Any]:
     return np.dtype(object) if dtype is DType.STRING else NUMPY[dtype]
 
 
-def _values(column: pa.ChunkedArray, column_type: ColumnType) -> tuple[Array, Array]:
-    """All values of a column one after another, strings as bytes objects; and if it is ragged, each row's number."""
-    if column_type.dtype is not DType.STRING:
-        buffers = to_buffers(column, column_type)
-        return buffers.values, _NOTHING if buffers.row_lengths is None else buffers.row_lengths
-    array = column.combine_chunks()
-    lengths = _NOTHING
-    if column_type.shape is Shape.RAGGED:
-        lengths = array.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
-    if column_type.shape is not Shape.SCALAR:
-        array = array.flatten()
-    return array.fill_null("").cast(pa.binary()).to_numpy(zero_copy_only=False), lengths
+def _values(column: pa.Array | pa.ChunkedArray, scalar: ColumnType) -> Array:
+    """The values of a column of scalars, zeros for missing ones; strings as bytes objects."""
+    if scalar.dtype is not DType.STRING:
+        return to_buffers(column, scalar).values
+    return column.fill_null("").cast(pa.binary()).to_numpy(zero_copy_only=False)
+
+
+def _ends(lists: pa.ListArray) -> npt.NDArray[np.int32]:
+    lengths = lists.value_lengths().fill_null(0).to_numpy()
+    return np.concatenate([np.zeros(1, np.int32), np.cumsum(lengths, dtype=np.int32)])
 
 
 @dataclass(frozen=True)
