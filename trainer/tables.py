@@ -116,8 +116,9 @@ def look_up(
         ids, table = features[lookup.feature], values[lookup.table]
         if not lookup.ragged:
             return tf.gather(table, ids)
-        weights = tf.gather(combiner_weights(lookup.combiner, ids.row_lengths()), ids.value_rowids())
+        owners = ids.value_rowids()  # many operations: once
+        weights = tf.gather(combiner_weights(lookup.combiner, ids.row_lengths()), owners)
         weighted = tf.gather(table, ids.values) * weights[:, tf.newaxis]
-        return tf.math.unsorted_segment_sum(weighted, ids.value_rowids(), ids.nrows())
+        return tf.math.unsorted_segment_sum(weighted, owners, ids.nrows())
 
     return tuple(tf.stack([vectors(by_feature[name]) for name in block.features], axis=1) for block in blocks)
