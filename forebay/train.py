@@ -72,9 +72,18 @@ def results_table(models: Iterable[TrainedModel]) -> Table:
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("model", no_wrap=True)
-    for head in ("steps", "rows trained", "rows evaluated", "AUC", "log loss", "normalized entropy", "calibration"):
-        table.add_column(head, justify="right")
-    table.add_column("log loss of the base rate", justify="right")
+    # In 80 columns no figure may be cut.
+    for head in (
+        "steps",
+        "rows\ntrained",
+        "rows\nheld out",
+        "AUC",
+        "log\nloss",
+        "norm.\nentropy",
+        "cali-\nbration",
+        "base rate\nlog loss",
+    ):
+        table.add_column(head, justify="right", no_wrap=True)
     for trained in models:
         metrics = trained.metrics
         if metrics is None:

@@ -7,8 +7,10 @@ imported only by the steps that have something to do.
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +42,7 @@ class Summary:
       partials: number of (accumulator, chunk) that were computed for them.
       files: number of chunk files that were written.
       seconds: how long each step took, by name.
+      cpu_seconds: CPU time of each step, that of processes which it started and which have ended included.
     """
 
     plan: Plan
@@ -50,6 +53,7 @@ class Summary:
     partials: int
     files: int
     seconds: Mapping[str, float] = field(default_factory=dict)
+    cpu_seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 def would_be_pinned(dataset: DatasetSpec, manifest: Manifest, store: Store | None, refresh: bool) -> Window:
@@ -133,6 +137,7 @@ def run(
         partials=partials,
         files=files,
         seconds=watch.seconds,
+        cpu_seconds=watch.cpu_seconds,
     )
 
 
@@ -141,18 +146,19 @@ class _Stopwatch:
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self._name = ""
-        self._start = 0.0
+        self.cpu_seconds: dict[str, float] = {}
 
-    def __call__(self, name: str) -> _Stopwatch:
-        self._name = name
-        return self
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        start, cpu = time.monotonic(), _cpu_seconds()
+        yield
+        self.seconds[name] = time.monotonic() - start
+        self.cpu_seconds[name] = _cpu_seconds() - cpu
 
-    def __enter__(self) -> None:
-        self._start = time.monotonic()
 
-    def __exit__(self, *error: object) -> None:
-        self.seconds[self._name] = time.monotonic() - self._start
+def _cpu_seconds() -> float:
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
 
 
 def _bad_values(dataset: DatasetSpec, store: Store, manifest: Manifest) -> Mapping[str, int]:
