@@ -68,8 +68,8 @@ def report_table(report: CheckReport) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for head in ("compared", "signature"):
         table.add_column(head, no_wrap=True)
-    for head in ("outputs", "batches of", "values", "differ", "largest difference"):
-        table.add_column(head, justify="right")
+    for head in ("outputs", "batches of", "values", "differ", "by at most"):
+        table.add_column(head, justify="right", no_wrap=True)
     for kind, signature in dict.fromkeys((each.kind, each.signature) for each in report.comparisons):
         same = [each for each in report.comparisons if (each.kind, each.signature) == (kind, signature)]
         table.add_row(

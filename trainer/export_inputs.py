@@ -117,29 +117,38 @@ class Input:
 
     def from_parsed(self, parsed: Mapping[str, Any]) -> Value:
         """This column's values from parsed Examples."""
-        lists = parsed[self.column]
-        if self.exact is not None:
-            lists = self._either(tf.cast(lists, tf.float64), _doubles(parsed[self.exact], self.exact))
-        lists = tf.cast(lists, self.tensor_dtype) if lists.dtype != self.tensor_dtype else lists
-        if self.is_list:
-            return lists
-        lengths = lists.row_lengths()
-        few = tf.debugging.assert_less_equal(
-            lengths, tf.ones_like(lengths), message=f"feature {self.column!r} has more than one value in a row"
-        )
-        enough = tf.debugging.Assert(
-            tf.reduce_all(lengths > 0) if not self.type.nullable else tf.constant(True),
-            [f"feature {self.column!r} is missing in a row and may not be"],
-        )
-        with tf.control_dependencies([few, enough]):
-            values = lists.to_tensor(shape=[None, 1])[:, 0]
-        return Nullable(values, lengths > 0) if self.type.nullable else values
-
-    def _either(self, rounded: Any, exact: Any) -> Any:
-        both = tf.reduce_any((rounded.row_lengths() > 0) & (exact.row_lengths() > 0))
+        lists = self._in_tensor_dtype(parsed[self.column])
+        if self.exact is None:
+            return lists if self.is_list else self._scalars(*_first(lists), lists.row_lengths())
+        exact = _doubles(parsed[self.exact], self.exact)
+        both = tf.reduce_any((lists.row_lengths() > 0) & (exact.row_lengths() > 0))
         message = f"features {self.column!r} and {self.exact!r} are both given in a row: one or the other is expected"
         with tf.control_dependencies([tf.debugging.Assert(tf.logical_not(both), [message])]):
-            return tf.concat([rounded, exact], axis=1)
+            lengths = lists.row_lengths() + exact.row_lengths()
+        if self.is_list:
+            # Each row's values are in one of the two lists; which come first does not matter.
+            return tf.RaggedTensor.from_row_lengths(tf.concat([lists, exact], axis=1).values, lengths, validate=False)
+        (rounded, _), (doubles, given) = _first(lists), _first(exact)
+        return self._scalars(tf.where(given, doubles, rounded), lengths > 0, lengths)
+
+    def _in_tensor_dtype(self, lists: Any) -> Any:
+        return (
+            lists if lists.dtype == self.tensor_dtype else lists.with_values(tf.cast(lists.values, self.tensor_dtype))
+        )
+
+    def _scalars(self, values: Any, present: Any, lengths: Any) -> Value:
+        """The values of a scalar column, where each row has as many as it may."""
+        few = tf.debugging.Assert(
+            tf.reduce_all(lengths <= 1), [f"feature {self.column!r} has more than one value in a row"]
+        )
+        if self.type.nullable:
+            with tf.control_dependencies([few]):
+                return Nullable(tf.identity(values), present)
+        enough = tf.debugging.Assert(
+            tf.reduce_all(present), [f"feature {self.column!r} is missing in a row and may not be"]
+        )
+        with tf.control_dependencies([few, enough]):
+            return tf.identity(values)
 
 
 def inputs_of(columns: Mapping[str, ColumnType]) -> tuple[Input, ...]:
@@ -182,6 +191,14 @@ def columns_from_examples(inputs: Iterable[Input], serialized: Any) -> dict[str,
     features = {name: feature for entry in entries for name, feature in entry.example_features().items()}
     parsed = tf.io.parse_example(serialized, features)
     return {entry.column: entry.from_parsed(parsed) for entry in entries}
+
+
+def _first(lists: Any) -> tuple[Any, Any]:
+    """Each row's first value, zero where it has none, and which rows have one."""
+    starts, present = lists.row_splits[:-1], lists.row_lengths() > 0
+    end = tf.size(lists.values, tf.int64)  # where the zero stands
+    values = tf.concat([lists.values, tf.zeros([1], lists.values.dtype)], 0)
+    return tf.gather(values, tf.where(present, starts, end)), present
 
 
 def _doubles(items: Any, name: str) -> Any:

@@ -40,7 +40,6 @@ ROWS_PER_FILE = 150
 
 _IDS = {
     "user": ("hash(user, 1_000)", "user", "sum"),
-    "item": ("hash(item, 3_000_000_000)", None, "sum"),  # only as a part of a number, below: no table is that large
     "item_rank": ("vocab(item)", "item", "sum"),
     "query": ("hash(tokens(lower(query)), 500)", "token", "mean"),
     "query_rank": ("vocab(query, oov=3)", "rank", "sum"),
@@ -54,6 +53,7 @@ _IDS = {
 }
 _DENSE = {
     "price": "zscore(log1p(fill(abs(price), 0)))",
+    # No table has so many rows, but the ids are exact.
     "large": "fill(hash(item, 3_000_000_000), 0) / 3_000_000_000",
     "day": "cyclic(hour(at), 24)",
     "words_count": "size(words)",
@@ -66,7 +66,6 @@ MODEL = ModelSpec(
         **{
             name: IdFeature(Expression(text), table, combiner)  # type: ignore[arg-type]
             for name, (text, table, combiner) in _IDS.items()
-            if table is not None
         },
         **{name: DenseFeature(Expression(text)) for name, text in _DENSE.items()},
     },
