@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ class Rows:
 
     def batch(self, rows: np.ndarray, position: Position) -> Batch:
         """These rows."""
-        every = self._all()
+        every = self._all
         features: dict[str, Any] = {}
         for lookup in LOOKUPS:
             lists = [every[lookup.feature][row] for row in rows]
@@ -64,6 +65,7 @@ class Rows:
         label, weight = (tf.constant(every[name][rows]) for name in ("label", "weight"))
         return Batch(features, label, weight, tf.constant(position, tf.int64))
 
+    @cached_property
     def _all(self) -> dict[str, Any]:
         random = np.random.default_rng(11)
         rows: dict[str, Any] = {}
@@ -104,7 +106,7 @@ class Rows:
                     continue
                 if not drop_remainder or len(rows) == batch_size:
                     batches.append((rows, position))
-        spec = tf.nest.map_structure(_of_any_batch, self.batch(np.arange(1), Position(0, 0, 0)))
+        spec = tf.nest.map_structure(_of_any_batch, self.batch(np.arange(0), Position(0, 0, 0)))
         spec = spec._replace(position=tf.TensorSpec([3], tf.int64))
         return tf.data.Dataset.from_generator(
             lambda: (self.batch(rows, position) for rows, position in batches), output_signature=spec
