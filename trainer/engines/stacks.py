@@ -72,48 +72,72 @@ class Stack(tf.Module):
 
     def look_up(self, features: Mapping[str, Any]) -> Looked:
         """Looks up a batch's ids. An id that is outside its table is taken as the table's first."""
-        single = [lookup for lookup in self.lookups if not lookup.ragged]
-        several = [lookup for lookup in self.lookups if lookup.ragged]
-        ids, examples, weights, valid = [], [], [], []
+        parts = []
+        single, several = self._split
         batch = tf.constant(0)
         if single:
             matrix = tf.stack([features[lookup.feature] for lookup in single], axis=1)
             batch = tf.shape(matrix)[0]
-            rows = tf.constant([self.tables[lookup.table].rows for lookup in single], tf.int64)
-            starts = tf.constant([self.offsets[lookup.table] for lookup in single], tf.int64)
-            placed, inside = self._placed(matrix, rows, starts)
-            ids.append(tf.reshape(placed, [-1]))
-            valid.append(inside)
-            examples.append(tf.range(batch * len(single)))
-            weights.append(tf.ones(tf.shape(examples[-1])))
-        for index, lookup in enumerate(several):
-            ragged = features[lookup.feature]
-            batch = tf.cast(ragged.nrows(), tf.int32)
-            table = self.tables[lookup.table]
-            placed, inside = self._placed(ragged.values, table.rows, self.offsets[lookup.table])
-            owners = tf.cast(ragged.value_rowids(), tf.int32)
-            ids.append(placed)
-            valid.append(inside)
-            examples.append(batch * len(single) + owners * len(several) + index)
-            weights.append(tf.gather(combiner_weights(lookup.combiner, ragged.row_lengths()), owners))
+            placed, inside = self._placed(matrix, *self._bounds(single))
+            examples = tf.range(batch * len(single))
+            parts.append((tf.reshape(placed, [-1]), inside, examples, tf.ones(tf.shape(examples))))
+        if several:
+            batch = tf.shape(features[several[0].feature].row_splits)[0] - 1
+            parts.append(self._several([features[lookup.feature] for lookup in several], batch))
+        ids, inside, examples, weights = ([part[number] for part in parts] for number in range(4))
         distinct, of_distinct = tf.unique(_concat(ids, 0), out_idx=tf.int32)
         looked = Looked(
             activations=None,
-            valid=tf.reduce_all(tf.stack(valid)),
+            valid=tf.reduce_all(tf.stack(inside)),
             ids=distinct,
             rows=tf.gather(self.variable, distinct),
             examples=_concat(examples, 0),
             distinct=of_distinct,
             weights=_concat(weights, 0),
         )
-        return looked._replace(activations=self._activations(looked, batch, len(single), len(several)))
+        return looked._replace(activations=self._activations(looked, batch))
+
+    def _several(self, lists: Sequence[Any], batch: Any) -> tuple[Any, Any, Any, Any]:
+        """Ids, whether all are valid, examples and weights of the features with any number of ids.
+
+        All features at once: operations for each would cost more than what they do, in small batches.
+        """
+        single, several = self._split
+        splits = tf.stack([each.row_splits for each in lists])
+        lengths = splits[:, 1:] - splits[:, :-1]
+        ids = _concat([each.values for each in lists], 0)
+        ends = tf.cumsum(tf.reshape(lengths, [-1]))[tf.newaxis]
+        numbers = tf.range(tf.size(ids, tf.int64))[tf.newaxis]
+        owners = tf.raw_ops.UpperBound(sorted_inputs=ends, values=numbers, out_type=tf.int32)[0]
+        feature, example = owners // batch, owners % batch
+        rows, starts = (tf.gather(each, feature) for each in self._bounds(several))
+        placed, inside = self._placed(ids, rows, starts)
+        weights = tf.ones(tf.shape(lengths))
+        for combiner in sorted({lookup.combiner for lookup in several} - {"sum"}):
+            of_combiner = tf.constant([[lookup.combiner == combiner] for lookup in several])
+            weights = tf.where(of_combiner, combiner_weights(combiner, lengths), weights)
+        examples = batch * len(single) + example * len(several) + feature
+        return placed, inside, examples, tf.gather(tf.reshape(weights, [-1]), owners)
+
+    def _bounds(self, lookups: Sequence[Lookup]) -> tuple[Any, Any]:
+        """Number of rows and first row in the stack of each feature's table."""
+        rows = [self.tables[lookup.table].rows for lookup in lookups]
+        starts = [self.offsets[lookup.table] for lookup in lookups]
+        return tf.constant(rows, tf.int64), tf.constant(starts, tf.int64)
+
+    @property
+    def _split(self) -> tuple[Sequence[Lookup], Sequence[Lookup]]:
+        """The features with one id and those with any number."""
+        single = sum(not lookup.ragged for lookup in self.lookups)
+        return self.lookups[:single], self.lookups[single:]
 
     def _placed(self, ids: Any, rows: Any, starts: Any) -> tuple[Any, Any]:
         """Ids as rows of the stack, and whether all are inside their tables."""
         inside = (ids >= 0) & (ids < rows)
         return tf.cast(tf.where(inside, ids, 0) + starts, self._id_dtype), tf.reduce_all(inside)
 
-    def _activations(self, looked: Looked, batch: Any, single: int, several: int) -> Any:
+    def _activations(self, looked: Looked, batch: Any) -> Any:
+        single, several = (len(lookups) for lookups in self._split)
         values = looked.rows[:, : self.dim]
         parts = []
         cut = batch * single
@@ -134,7 +158,7 @@ class Stack(tf.Module):
           looked: what `look_up` gave; the rows must not have changed since.
           gradients: of the step's loss by the activations ``[batch, features, dim]``.
         """
-        single = sum(not lookup.ragged for lookup in self.lookups)
+        single = len(self._split[0])
         if single in (0, len(self.lookups)):
             per_example = tf.reshape(gradients, [-1, self.dim])
         else:  # all vectors of features with one id, then all others: as `examples` counts them
