@@ -99,7 +99,7 @@ def show(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> No
     """Prints a table; the first column is names, the others are figures."""
     table = Table(title=title, title_justify="left")
     for index, name in enumerate(header):
-        table.add_column(name, justify="right" if index else "left")
+        table.add_column(name, justify="right" if index else "left", no_wrap=True)
     for row in rows:
         table.add_row(*row)
     Console().print(table)

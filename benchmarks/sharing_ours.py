@@ -1,7 +1,7 @@
 """Forebay's side of `benchmarks.sharing`: models materialized together, in a process of its own.
 
-``python -m benchmarks.sharing_ours DATASET STORE MODELS…`` prints a JSON object: what the work took, in total and per
-stage, once everything was imported and started. What the process took in all, the caller sees.
+``python -m benchmarks.sharing_ours DATASET STORE MODELS…`` prints a JSON object: what the work took, in total (`WORK`)
+and per stage, once everything was imported and started. What the process took in all, the caller sees.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import tensorflow as tf
 import pipelines.analyze
 import pipelines.materialize  # noqa: F401  (imported by the job when it has something to do)
 from benchmarks.frame import Cost, now
+from benchmarks.sharing import WORK
 from forebay.project import open_project
 from pipelines import job
 from pipelines.runner import RunnerOptions, run_job
@@ -36,9 +37,9 @@ def main(argv: Sequence[str]) -> None:
     planned = now()
     summary = job.run(project.models, project.dataset, project.store)
     work = now() - start
-    stages = {name: Cost(seconds, summary.cpu_seconds[name]) for name, seconds in summary.seconds.items()}
-    stages["plan"] = planned - start
-    print(json.dumps({"work": asdict(work), "stages": {name: asdict(cost) for name, cost in stages.items()}}))
+    steps = {name: Cost(seconds, summary.cpu_seconds[name]) for name, seconds in summary.seconds.items()}
+    stages = {"plan": planned - start, **steps}
+    print(json.dumps({name: asdict(cost) for name, cost in {WORK: work, **stages}.items()}))
 
 
 def _start() -> None:
