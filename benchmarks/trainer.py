@@ -1,8 +1,8 @@
 """Training throughput: the host engine against the same network in plain Keras with one `Embedding` per feature.
 
-Both sides train the same network with Adagrad on the same in-memory batches, in one process, in turn. Keras runs `fit` as
-a user would who cares: batches in memory, prefetched, several steps per call, and without XLA, with which it is slower
-(a run of the full benchmark shows it). Figure `keras`: examples per second of the host engine ÷ those of Keras.
+Both sides train the same network with Adagrad on the same in-memory batches, in one process, in turn. Keras runs `fit`
+as a user would who cares: batches in memory, prefetched, several steps per call, and without XLA, with which it is
+slower (a run of the full benchmark shows it). Figure `keras`: examples per second of the host engine ÷ those of Keras.
 """
 
 from __future__ import annotations

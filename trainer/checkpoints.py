@@ -5,8 +5,8 @@ engine's stacks, so that any engine can restore what any other wrote. ``checkpoi
 digests, beside the step, the reader's position and the setup: what the training was, in words that can be compared.
 Arrays are plain ``.npy`` files, numbered: names never become paths.
 
-Everything is written to a temporary directory, flushed to disk, and renamed: a directory whose name is a number is whole.
-A file that was damaged later is refused by its digest.
+Everything is written to a temporary directory, flushed to disk, and renamed: a directory whose name is a number is
+whole. A file that was damaged later is refused by its digest.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class Checkpoints:
                 raise SetupMismatchError(
                     f"{directory}: {name} has shape {tuple(found[name]['shape'])} there, and {part.shape} in the model"
                 )
-        for name, part in wanted.items():  # all checked before any is changed
+        for name in wanted:  # all checked before any is changed
             _check_file(directory / found[name]["file"], found[name]["sha256"])
         for name, part in wanted.items():
             array = np.load(directory / found[name]["file"], mmap_mode="r", allow_pickle=False)

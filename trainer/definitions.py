@@ -113,9 +113,9 @@ def setup_of(plan: Plan, name: str, definition: Definition) -> dict[str, str]:
     train = definition.train
     columns = {role: plan.column(name, role).identity for role in model.outputs()}
     others = {role: identity for role, identity in columns.items() if not role.startswith("feature.")}
-    described = {
-        lookup.feature: f"{lookup.combiner} of {lookup.table}" for lookup in definition.lookups
-    } | {feature: f"dense[{width}]" for feature, width in definition.dense.items()}
+    described = {lookup.feature: f"{lookup.combiner} of {lookup.table}" for lookup in definition.lookups} | {
+        feature: f"dense[{width}]" for feature, width in definition.dense.items()
+    }
     features = [f"{feature} ({text}, {columns[f'feature.{feature}'][:12]})" for feature, text in described.items()]
     chunks = [entry.chunk for entry in plan.manifest.entries]
     return {

@@ -50,7 +50,9 @@ def bad_values(batch: Any, definition: Definition) -> str | None:
         values = batch.features[name].numpy()
         wrong = values[~np.isfinite(values)]
         if len(wrong):
-            return f"feature {name!r} is not finite ({wrong[0]}) in a batch of {len(values)} rows; the loss is not either"
+            return (
+                f"feature {name!r} is not finite ({wrong[0]}) in a batch of {len(values)} rows; the loss is not either"
+            )
     label, weight = batch.label.numpy(), batch.weight.numpy()
     wrong = label[~((label >= 0) & (label <= 1))]
     if len(wrong):

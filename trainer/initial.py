@@ -37,7 +37,9 @@ def uniform(seed: int, name: str, rows: range, columns: int) -> npt.NDArray[np.f
     return result
 
 
-def normal(seed: int, name: str, rows: range, columns: int, stddev: float = EMBEDDING_STDDEV) -> npt.NDArray[np.float32]:
+def normal(
+    seed: int, name: str, rows: range, columns: int, stddev: float = EMBEDDING_STDDEV
+) -> npt.NDArray[np.float32]:
     """Normal numbers with mean 0, ``[rows, columns]``."""
     scaled: npt.NDArray[np.float64] = ndtri(uniform(seed, name, rows, columns)) * stddev
     return scaled.astype(np.float32)

@@ -7,7 +7,7 @@ neither that nor a checkpoint nor a restart changes any parameter, bit by bit.
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -62,7 +62,7 @@ class Options:
     checkpoint_steps: int = 1000
     keep: int = KEEP
     steps_per_call: int = 50
-    schedule: Schedule = Serialized()
+    schedule: Schedule = field(default_factory=Serialized)
 
     def __post_init__(self) -> None:
         for name in ("epochs", "steps", "checkpoint_steps", "keep", "steps_per_call"):
@@ -178,7 +178,9 @@ def evaluate(model: Model, source: Source, show: Show = lambda text: None) -> Me
     rows = 0
     for batch in source.dataset(batch_size=EVALUATION_BATCH):
         logits, fault = forward(batch)
-        usable = tf.reduce_all(tf.math.is_finite(logits) & (batch.label >= 0) & (batch.label <= 1) & (batch.weight >= 0))
+        usable = tf.reduce_all(
+            tf.math.is_finite(logits) & (batch.label >= 0) & (batch.label <= 1) & (batch.weight >= 0)
+        )
         if fault != NO_FAULT or not usable:
             raise fault_error(int(fault), f"evaluation, rows from {rows}", batch, model.definition)
         parts.append((batch.label.numpy(), logits.numpy(), batch.weight.numpy()))

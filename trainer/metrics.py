@@ -1,7 +1,7 @@
 """How good predictions are: AUC, log loss, normalized entropy and calibration, exact and weighted.
 
-A label may be any number in [0, 1]. An example with label y and weight w counts as a click of weight w · y and a non-click
-of weight w · (1 − y) with the same prediction, which is what the log loss of such a label means anyway.
+A label may be any number in [0, 1]. An example with label y and weight w counts as a click of weight w · y and a
+non-click of weight w · (1 − y) with the same prediction, which is what the log loss of such a label means anyway.
 """
 
 from __future__ import annotations

@@ -95,8 +95,8 @@ class DcnV2Network(keras.layers.Layer):
 class DlrmNetwork(keras.layers.Layer):
     """Deep Learning Recommendation Model (Naumov et al., arXiv 1906.00091).
 
-    The bottom perceptron takes the numeric features to one more vector of the tables' dim (a last layer of that width is
-    added to the spec's); the dot products of all pairs of vectors, beside that vector, go into the top perceptron.
+    The bottom perceptron takes the numeric features to one more vector of the tables' dim (a last layer of that width
+    is added to the spec's); the dot products of all pairs of vectors, beside that vector, go into the top perceptron.
     Without numeric features there is no bottom.
     """
 
@@ -146,9 +146,13 @@ def make_network(spec: Network, blocks: Sequence[Block], dense_width: int, seed:
     if isinstance(spec, Dlrm):
         if len(blocks) != 1:
             found = ", ".join(f"{block.dim} ({', '.join(block.features)})" for block in blocks) or "no id features"
-            raise NetworkError(f"dlrm takes tables of one dim, whose vectors it multiplies with each other; found {found}")
+            raise NetworkError(
+                f"dlrm takes tables of one dim, whose vectors it multiplies with each other; found {found}"
+            )
         if len(blocks[0].features) + bool(dense_width) < 2:
-            raise NetworkError("dlrm multiplies pairs of vectors: it takes two id features, or one and a numeric feature")
+            raise NetworkError(
+                "dlrm multiplies pairs of vectors: it takes two id features, or one and a numeric feature"
+            )
         network: keras.layers.Layer = DlrmNetwork(spec, blocks[0].dim, dense_width)
     elif isinstance(spec, DcnV2):
         network = DcnV2Network(spec)

@@ -1,8 +1,8 @@
 """How parameters are updated: one function per optimizer, the same wherever rows or dense variables are.
 
-An update is a pure function of values, slots and a gradient, elementwise, so that it is the same code on embedding rows
-and on dense variables, on tensors and on NumPy arrays. Where values and slots lie and which rows an update reaches is the
-engine's business.
+An update is a pure function of values, slots and a gradient, elementwise, so that it is the same code on embedding
+rows and on dense variables, on tensors and on NumPy arrays. Where values and slots lie and which rows an update reaches
+is the engine's business.
 
 * SGD: value − learning_rate · g
 * Adagrad (Duchi, Hazan and Singer, JMLR 2011): accumulator + g²; value − learning_rate · g ÷ (√accumulator + ε)
@@ -90,7 +90,9 @@ class Parameters(tf.Module):
         """One step with a gradient for each variable, in the order of `values`."""
         for (name, variable), gradient in zip(self.values.items(), gradients, strict=True):
             slots = self.slots[name]
-            after = update(self.optimizer, variable.read_value(), [slot.read_value() for slot in slots.values()], gradient)
+            after = update(
+                self.optimizer, variable.read_value(), [slot.read_value() for slot in slots.values()], gradient
+            )
             variable.assign(after.values)
             for slot, value in zip(slots.values(), after.slots, strict=True):
                 slot.assign(value)

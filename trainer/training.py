@@ -20,7 +20,7 @@ from trainer.errors import RunError
 from trainer.loop import Options, evaluate, fit, scalars
 from trainer.metrics import Metrics
 from trainer.model import Model
-from trainer.progress import Show, watched
+from trainer.progress import watched
 from trainer.summaries import DIRECTORY as SUMMARIES
 from trainer.summaries import Summaries
 from transforms.binding import BoundModel
@@ -92,7 +92,10 @@ def train(
     if checkpoints is not None and checkpoints.steps():
         progress = checkpoints.restore(checkpoints.steps()[-1], model.parts())
     with watched(console) as show_line, Summaries(None if directory is None else directory / SUMMARIES) as summaries:
-        show: Show = lambda text: show_line(f"{name}: {text}")
+
+        def show(text: str) -> None:
+            show_line(f"{name}: {text}")
+
         progress = fit(model, source, options, progress, checkpoints, summaries, show)
         metrics = evaluate(model, held_out, show)
         summaries.write(progress.step, scalars(metrics))
@@ -112,7 +115,9 @@ def load_trained(plan: Plan, name: str, store: Store, directory: Path) -> Traine
     definition = define(plan, name, store)
     checkpoints = Checkpoints(directory / CHECKPOINTS, setup_of(plan, name, definition))
     if not checkpoints.steps():
-        raise RunError(f"{directory}: expected a run of model {name} with a checkpoint, found none; `forebay train` makes one")
+        raise RunError(
+            f"{directory}: expected a run of model {name} with a checkpoint, found none; `forebay train` makes one"
+        )
     model = Model(definition)
     progress = checkpoints.restore(checkpoints.steps()[-1], model.parts(), only=MODEL_SETUP)
     return TrainedModel(bound_model(plan, name), model, progress, None, directory)

@@ -40,7 +40,10 @@ class Small(Part):
 
 
 def arrays(factor: float = 1.0, rows: int = 5) -> list[Array]:
-    return [Array("table/t/values", factor * np.arange(rows * 2).reshape(rows, 2)), Array("dense/b/values", factor * np.ones(3))]
+    return [
+        Array("table/t/values", factor * np.arange(rows * 2).reshape(rows, 2)),
+        Array("dense/b/values", factor * np.ones(3)),
+    ]
 
 
 def parts(of: list[Array]) -> list[Part]:

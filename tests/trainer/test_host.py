@@ -58,7 +58,9 @@ class Reference:
             for block, numbers in zip(BLOCKS, mixers(), strict=True)
             for number, feature in enumerate(block.features)
         }
-        label, weight, price = (each.numpy().astype(np.float64) for each in (batch.label, batch.weight, batch.features["price"]))
+        label, weight, price = (
+            each.numpy().astype(np.float64) for each in (batch.label, batch.weight, batch.features["price"])
+        )
         logits = self.bias * price
         uses: list[tuple[str, int, int, float, np.ndarray]] = []  # table, example, row, weight, gradient per logit
         for lookup in LOOKUPS:
@@ -197,8 +199,8 @@ def batch(rows):
     return Batch(features, tf.constant(random.random(rows), tf.float32), tf.ones(rows), tf.zeros(3, tf.int64))
 batches = [batch(3000) for _ in range(4)]
 spec = tf.nest.map_structure(tf.type_spec_from_value, batches[0])
-spec = spec._replace(features={n: tf.RaggedTensorSpec([3000, None], tf.int64) if n > "f1" else tf.TensorSpec([3000], tf.int64)
-                               for n in spec.features})
+lists, single = tf.RaggedTensorSpec([3000, None], tf.int64), tf.TensorSpec([3000], tf.int64)
+spec = spec._replace(features={name: lists if name > "f1" else single for name in spec.features})
 def dense(activations, batch):  # exact whatever the order of its sums: gradients are signs and small integers
     (values,) = activations
     return Loss(tf.reduce_sum(tf.round(batch.label * 8)[:, None, None] * values), tf.constant(4096.0))
@@ -253,7 +255,10 @@ def test_a_step_without_weight_changes_no_value() -> None:
     model = Model(definition())
     before = everything(model.engine)
     rows = Rows(32, {"weight": dict.fromkeys(range(32), 0.0)})
-    assert model.engine.make_step(model.loss, model.parameters, Serialized())(iter(rows.dataset(batch_size=32)), 5).steps == 1
+    assert (
+        model.engine.make_step(model.loss, model.parameters, Serialized())(iter(rows.dataset(batch_size=32)), 5).steps
+        == 1
+    )
     for name, values in everything(model.engine).items():
         np.testing.assert_array_equal(values, before[name])
 

@@ -120,7 +120,9 @@ def test_what_stops_training_is_named(feature: str, value: float, error: type[Ex
     model = Model(definition(shuffle=False))
     with pytest.raises(error, match=message):
         fit(model, rows, Options(), Progress(), None, Summaries(None), lambda text: None)
-    with pytest.raises(error, match=re.escape(f"evaluation, rows from 0: {message.partition(': ')[2]}".replace("\\", ""))):
+    with pytest.raises(
+        error, match=re.escape(f"evaluation, rows from 0: {message.partition(': ')[2]}".replace("\\", ""))
+    ):
         evaluate(model, rows)
 
 

@@ -25,7 +25,7 @@ def test_combiners_are_weights() -> None:
 
 def test_looking_up_whole_tables() -> None:
     table = Table("t", 4, 2, Sgd())
-    lookups = (Lookup("one", "t"), Lookup("all", "t"  , "sum", True), Lookup("mean", "t", "mean", True))
+    lookups = (Lookup("one", "t"), Lookup("all", "t", "sum", True), Lookup("mean", "t", "mean", True))
     values = np.array([[1, 10], [2, 20], [3, 30], [4, 40]], np.float32)
     lists = tf.ragged.constant([[0, 0, 3], [], [2, 1]], dtype=tf.int64, row_splits_dtype=tf.int64)
     features = {"one": tf.constant([3, 1, 0], tf.int64), "all": lists, "mean": lists}

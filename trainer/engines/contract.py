@@ -4,9 +4,9 @@ The engine owns the step. A lookup and an update that others call would not hold
 inside the accelerator's program, another needs a loop around its messages. So the model hands over a pure function, and
 gets back a function that runs many steps.
 
-A step means the same on every engine and on any number of replicas: the gradients of the summed weighted loss are summed
-over replicas and divided by the global weight, and each distinct id of the global step is updated once. A step whose
-global weight is 0 changes no value.
+A step means the same on every engine and on any number of replicas: the gradients of the summed weighted loss are
+summed over replicas and divided by the global weight, and each distinct id of the global step is updated once. A step
+whose global weight is 0 changes no value.
 """
 
 from __future__ import annotations

@@ -70,7 +70,9 @@ class HostEngine(tf.Module):
             def body(done: StepsRun, more: Any) -> tuple[StepsRun, Any]:
                 following = iterator.get_next_as_optional()
                 more = following.has_value()
-                return tf.cond(more, lambda: self._step(dense, parameters, following.get_value(), done), lambda: done), more
+                return tf.cond(
+                    more, lambda: self._step(dense, parameters, following.get_value(), done), lambda: done
+                ), more
 
             start = StepsRun(
                 steps=tf.constant(0, tf.int64),

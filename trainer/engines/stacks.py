@@ -1,8 +1,8 @@
 """A stack: tables of one dim and optimizer, one below the other in one variable, looked up and updated together.
 
-A row of the variable holds a row's values and, to the right of them, its slots: the gather of the forward pass then brings
-all that the update needs, and the update is one scatter of whole rows. (Values and slots in variables of their own
-cost two more passes over random memory; measured, the update took twice as long.)
+A row of the variable holds a row's values and, to the right of them, its slots: the gather of the forward pass then
+brings all that the update needs, and the update is one scatter of whole rows. (Values and slots in variables of their
+own cost two more passes over random memory; measured, the update took twice as long.)
 
 What is looked up is a sparse matrix A, one row per (example, feature), one column per distinct id of the step, with the
 combiners' weights in it: activations are A · rows, and the gradient of the distinct rows is Aᵀ · gradient. The product
