@@ -65,10 +65,10 @@ def report_table(report: CheckReport) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for head in ("compared", "signature"):
         table.add_column(head, no_wrap=True)
-    for head in ("outputs", "batches of", "values", "differ", "by at most"):
+    for head in ("outputs", "batches of", "values", "differ", "by at\nmost"):
         table.add_column(head, justify="right", no_wrap=True)
     for kind, signature in dict.fromkeys((each.kind, each.signature) for each in report.comparisons):
         same = [each for each in report.comparisons if (each.kind, each.signature) == (kind, signature)]

@@ -70,18 +70,18 @@ def results_table(models: Iterable[TrainedModel]) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("model", no_wrap=True)
     # In 80 columns no figure may be cut.
     for head in (
         "steps",
         "rows\ntrained",
-        "rows\nheld out",
+        "rows\nheld\nout",
         "AUC",
         "log\nloss",
         "norm.\nentropy",
         "cali-\nbration",
-        "base rate\nlog loss",
+        "log loss\nof base\nrate",
     ):
         table.add_column(head, justify="right", no_wrap=True)
     for trained in models:
