@@ -22,7 +22,7 @@ Positive: TypeAlias = Annotated[int, Field(gt=0)]
 Seed: TypeAlias = Annotated[int, Field(ge=0, lt=2**63)]
 Slice: TypeAlias = Annotated[str, Field(pattern=r"^(-?[0-9]+)?:(-?[0-9]+)?$")]
 Written: TypeAlias = "Place | None"
-"""Where something was written: None for specs made in Python. No part of what is said: equality ignores it."""
+"""Where something was written: None for specs made in Python. Neither equality nor an object's text takes it in."""
 
 
 @dataclass(frozen=True, config=_CONFIG)
@@ -30,7 +30,7 @@ class Expression:
     """The text of an expression and where it was written."""
 
     text: str
-    place: Written = field(default=None, compare=False)
+    place: Written = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, config=_CONFIG)
@@ -46,7 +46,7 @@ class IdFeature:
     ids: Expression
     table: Name
     combiner: Literal["sum", "mean", "sqrtn"] = "sum"
-    place: Written = field(default=None, compare=False)
+    place: Written = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, config=_CONFIG)
@@ -54,7 +54,7 @@ class DenseFeature:
     """A numeric feature that goes into the network as it is: a number or a vector, never null, rounded to float32."""
 
     dense: Expression
-    place: Written = field(default=None, compare=False)
+    place: Written = field(default=None, compare=False, repr=False)
 
 
 Feature: TypeAlias = IdFeature | DenseFeature
@@ -91,7 +91,7 @@ class TableSpec:
     dim: Positive
     rows: Positive | None = None
     optimizer: Optimizer | None = None
-    place: Written = field(default=None, compare=False)
+    place: Written = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, config=_CONFIG)
@@ -137,7 +137,7 @@ class EvaluateTime:
     """
 
     since: int | Annotated[float, Field(allow_inf_nan=False)] | str
-    place: Written = field(default=None, compare=False)
+    place: Written = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, config=_CONFIG)
@@ -207,7 +207,7 @@ class ModelSpec:
     filter: Expression | None = None
     network: Network = field(default_factory=Mlp)
     train: Train = field(default_factory=Train)
-    place: Written = field(default=None, compare=False)
+    place: Written = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, config=_CONFIG)
@@ -229,11 +229,11 @@ class DatasetSpec:
     """
 
     name: Name
-    path: str
+    path: Annotated[str, Field(min_length=1)]
     format: Literal["csv", "jsonl", "parquet"]
     schema: Mapping[str, str] = field(default_factory=dict)
     key: str | None = None
     time: str | None = None
     statistics: Slice = ":"
     chunk_bytes: Positive = 256 * 2**20
-    place: Written = field(default=None, compare=False)
+    place: Written = field(default=None, compare=False, repr=False)
