@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import re
 import sys
 from collections.abc import Sequence
 
+from forebay import startup_noise
 from transforms.errors import ForebayError, InputError
 from transforms.places import nearest
 
@@ -74,14 +76,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(verb: str, words: Sequence[str]) -> int:
     name, summary = VERBS[verb]
+    startup_noise.install()
     module = importlib.import_module(name)
     parser = argparse.ArgumentParser(prog=f"forebay {verb}", description=summary[0].upper() + summary[1:] + ".")
     module.add_arguments(parser)
     try:
-        arguments = parser.parse_args(words)
+        arguments, unknown = parser.parse_known_args(words)
     except SystemExit as stop:  # argparse has printed help or what is wrong
         return stop.code if isinstance(stop.code, int) else 2
+    _check_options(verb, parser, unknown)
     return int(module.run(arguments))
+
+
+def _check_options(verb: str, parser: argparse.ArgumentParser, unknown: Sequence[str]) -> None:
+    if unknown:
+        option = next((word for word in unknown if word.startswith("-")), unknown[0]).partition("=")[0]
+        known = list(dict.fromkeys(re.findall(r"--[a-z-]+", parser.format_usage())))
+        hint = nearest(option, known) or f"; the options are {', '.join(known)}"
+        raise InputError(f"`forebay {verb}` has no option {option!r}{hint}")
 
 
 def _usage() -> str:

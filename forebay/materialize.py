@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from typing import TYPE_CHECKING
 
 from forebay import arguments as common
@@ -47,8 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Computes what is missing and prints what was done."""
-    # TensorFlow tells at length which accelerators it did not find; here it only runs columns on the CPU's cores.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     if arguments.workers < 1:
         raise InputError(f"--workers: expected at least 1, found {arguments.workers}")
     from forebay.project import open_project

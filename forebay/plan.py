@@ -16,8 +16,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_models(parser)
     common.add_data(parser)
     common.add_store(parser)
-    parser.add_argument("--html", metavar="FILE", help="also write the graph and the tables as one HTML file")
-    parser.add_argument("--json", metavar="FILE", help="also write everything as JSON")
+    parser.add_argument(
+        "--html", type=common.path, metavar="FILE", help="also write the graph and the tables as one HTML file"
+    )
+    parser.add_argument("--json", type=common.path, metavar="FILE", help="also write everything as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from materialized.errors import NotAStoreError
+from materialized.log_files import find_files
 from materialized.pins import Window
 from materialized.plan import Plan, make_plan
 from materialized.read_only import look_at_store
@@ -59,12 +60,11 @@ def open_project(
     specs = load_models(models)
     dataset = load_dataset(data)
     bound = bind_all(specs, raw_schema(dataset), dataset)
-    if create:
-        opened: Store | None = Store.create(store)
-    else:
-        opened = look_at_store(store)
+    opened = look_at_store(store)
     if opened is None and must_exist:
         raise NotAStoreError(f"{store}: expected a store, found nothing; `forebay materialize` makes one")
-    if opened is not None and create:
+    if create:
+        find_files(dataset)  # a log without files leaves no store behind
+        opened = Store.create(store)
         opened.require_writable()
     return Project(bound, dataset, opened, make_plan(bound, dataset, current_manifest(dataset, opened), opened))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+from pathlib import Path
 
 import pyarrow.fs
 
 from materialized import layout
 from materialized.files import LocalFiles, RemoteFiles
-from materialized.store import Store
+from materialized.store import Store, check_folder
 
 
 def look_at_store(path: str) -> Store | None:
@@ -47,6 +48,7 @@ class _RemoteReadOnly(_Refuses, RemoteFiles):
 
 def _nothing_at(path: str) -> bool:
     if "://" not in path:
+        check_folder(Path(path).absolute(), path)
         return not os.path.exists(path) or (os.path.isdir(path) and set(os.listdir(path)) <= {layout.TEMPORARY})
     try:
         filesystem, root = pyarrow.fs.FileSystem.from_uri(path)

@@ -54,8 +54,8 @@ class Store:
     ) -> Store:
         """The store at ``path``; with ``create``, makes it where nothing is. Arguments and errors as in `create`."""
         store = cls(os.fspath(path), _files(os.fspath(path), filesystem))
-        if isinstance(store.files, LocalFiles) and store.files.root.exists() and not store.files.root.is_dir():
-            raise NotAStoreError(f"{store.path}: expected a store, found a file")
+        if isinstance(store.files, LocalFiles):
+            check_folder(store.files.root, store.path)
         if not store.exists(layout.STORE_FILE):
             found = [name for name in store.files.list("") if name != layout.TEMPORARY]
             # Another process may be making this store, and have made it since the look above.
@@ -146,6 +146,21 @@ class Store:
     def list(self, folder: str) -> tuple[str, ...]:
         """Keys of the files directly in ``folder``, sorted; none where there is no such folder."""
         return tuple(f"{folder}/{name}" for name in self.files.list(folder))
+
+
+def check_folder(root: Path, path: str) -> None:
+    """Refuses a local folder ``root`` that neither is there nor can be made; messages call it ``path``.
+
+    Raises:
+      NotAStoreError: a file, or a symbolic link to nothing, is there or on the way there.
+    """
+    for place in (root, *root.parents):
+        if place.is_dir():
+            return
+        if place.exists() or place.is_symlink():
+            found = "a file" if place.exists() else "a symbolic link to nothing"
+            at = "" if place == root else f" at {place}"
+            raise NotAStoreError(f"{path}: expected a store, found {found}{at}")
 
 
 def _files(path: str, filesystem: pyarrow.fs.FileSystem | None) -> LocalFiles | RemoteFiles:

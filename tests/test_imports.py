@@ -29,7 +29,12 @@ BEAM = {"apache_beam", "tensorflow_transform", "tfx_bsl"}
 TENSORFLOW = {"tensorflow", "keras"}
 
 # Modules of `transforms` and `materialized` that are about tensors; everything else serves `forebay plan`.
-TENSOR_MODULES = {"transforms/compiler.py", "transforms/values.py", "materialized/reader.py"}
+TENSOR_MODULES = {
+    "transforms/compiler.py",
+    "transforms/values.py",
+    "transforms/arrow_values.py",
+    "materialized/reader.py",
+}
 
 
 class Import(NamedTuple):

@@ -56,8 +56,15 @@ def load_models(paths: Iterable[str | Path], root: str | Path | None = None) -> 
     problems = Problems()
     files, reader = IncludedFiles(problems), TreeReader(problems)
     models: dict[str, ModelSpec] = {}
+    names: dict[Path, str] = {}
     for path in paths:
         name = str(path)
+        file = Path(name).resolve()
+        if file in names:
+            also = "" if names[file] == name else f", also as {names[file]}"
+            problems.add(None, f"{name}: the file is given twice{also}")
+            continue
+        names[file] = name
         tree = files.load(name, Path(root) if root is not None else Path(name).parent)
         model = INVALID if tree is None else _model(reader, tree)
         if not isinstance(model, ModelSpec):
@@ -86,13 +93,25 @@ def load_dataset(path: str | Path) -> DatasetSpec:
 
 
 def _model(reader: TreeReader, tree: MapTree) -> Any:
+    if _is_swapped(reader, tree, "model", "dataset"):
+        return INVALID
     entry = tree.entries.get("model")
     if entry is not None and entry.place.file == tree.place.file:
         tree = MapTree(entry.place, tree.entries)
     return reader.make(_MODEL, tree, "")
 
 
+def _is_swapped(reader: TreeReader, tree: MapTree, wanted: str, other: str) -> bool:
+    """Whether the file is one of the other kind, which is told in place of each of its keys."""
+    if wanted in tree.entries or other not in tree.entries:
+        return False
+    reader.problems.add(tree.place, f"expected a {wanted} file, with the key {wanted!r}; found a {other} file")
+    return True
+
+
 def _dataset(reader: TreeReader, tree: MapTree) -> Any:
+    if _is_swapped(reader, tree, "dataset", "model"):
+        return INVALID
     reader.check_keys(tree, _DATASET_KEYS, "")
     entries = {_FIELD.get(key, key): entry for key, entry in tree.entries.items() if key in _DATASET_KEYS}
     if "dataset" not in tree.entries:
@@ -235,6 +254,7 @@ _MODEL = Kind(
         "train": _train,
     },
     placed=True,
+    read_before=("include",),
 )
 
 _DATASET = Kind(

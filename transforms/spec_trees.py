@@ -32,12 +32,14 @@ class Kind:
       keys: what reads each key; a key is also the field's name.
       main: the key that is meant where one value stands in place of a map.
       placed: whether the class keeps where it was written.
+      read_before: keys that are valid where the class is written and were read by another.
     """
 
     cls: type
     keys: Mapping[str, Reader]
     main: str | None = None
     placed: bool = False
+    read_before: tuple[str, ...] = ()
 
 
 class TreeReader:
@@ -64,7 +66,7 @@ class TreeReader:
         if not isinstance(tree, MapTree):
             self.problems.add(tree.place, f"{what}: expected a map with {_words(kind.keys)}, found {describe(tree)}")
             return INVALID
-        self.check_keys(tree, kind.keys, what)
+        self.check_keys(tree, (*kind.keys, *kind.read_before), what)
         fields: dict[str, Any] = {}
         wrong: set[str] = set()
         for key, reader in kind.keys.items():
@@ -183,6 +185,8 @@ def _expected(error: Mapping[str, Any]) -> str:
         return str(context["expected"])
     if error["type"] == "string_pattern_mismatch":
         return 'a slice of chunks like "6:" or ":-2"' if ":" in context["pattern"] else _NAME
+    if error["type"] == "string_too_short":
+        return "text that is not empty"
     if error["type"] == "string_too_long":
         return f"at most {context['max_length']} characters"
     return str(error["msg"]).removeprefix("Input should be ")

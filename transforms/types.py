@@ -57,7 +57,9 @@ class ColumnType:
 
     def __post_init__(self) -> None:
         if (self.shape is Shape.VECTOR) != (self.width is not None):
-            raise ValueError(f"width belongs to vectors and only to them, got shape {self.shape.value} and width {self.width}")
+            raise ValueError(
+                f"width belongs to vectors and only to them, got shape {self.shape.value} and width {self.width}"
+            )
         if self.width is not None and self.width < 1:
             raise ValueError(f"a vector has at least one value, got width {self.width}")
         if self.nullable and self.shape is not Shape.SCALAR:
@@ -74,7 +76,7 @@ class ColumnType:
 
     @property
     def is_number(self) -> bool:
-        """Whether arithmetic is defined: integers and floats, but neither bool nor uint64 (whose bits travel as int64)."""
+        """Whether arithmetic is defined: integers and floats, but not bool, nor uint64, whose bits travel as int64."""
         return self.dtype in (DType.INT64, DType.FLOAT32, DType.FLOAT64)
 
     def with_nullable(self, nullable: bool) -> ColumnType:
@@ -98,8 +100,8 @@ class ColumnType:
     def from_arrow(cls, arrow: pa.DataType, nullable: bool = True) -> ColumnType | None:
         """The type of a raw column of Arrow type ``arrow``, or None where Forebay has no type for it.
 
-        Integers of every width become int64 (uint64 stays uint64), floats float64, strings, binaries and dictionaries of
-        them string, timestamps and dates int64 (seconds since 1970-01-01 UTC), lists of any of these ragged.
+        Integers of every width become int64 (uint64 stays uint64), floats float64, strings, binaries and dictionaries
+        of them string, timestamps and dates int64 (seconds since 1970-01-01 UTC), lists of any of these ragged.
         """
         if pa.types.is_dictionary(arrow):
             return cls.from_arrow(arrow.value_type, nullable)

@@ -23,12 +23,28 @@ def test_an_unknown_verb_names_the_nearest(capsys):
     assert "unknown verb 'paln' (did you mean 'plan'?)" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "words", [["plan"], ["plan", "m.yaml"], ["plan", "m.yaml", "--data", "d", "--store", "s", "--no"]]
-)
+@pytest.mark.parametrize("words", [["plan"], ["plan", "m.yaml"], ["plan", "--data", "d", "--store", "s"]])
 def test_wrong_arguments_end_with_2(words, capsys):
     assert main(words) == 2
     assert "usage: forebay plan" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--jsn=x", "`forebay plan` has no option '--jsn' (did you mean '--json'?)"),
+        ("-x", "`forebay plan` has no option '-x'; the options are --data, --store, --html, --json"),
+    ],
+)
+def test_an_unknown_option_names_the_nearest(option, message, capsys):
+    assert main(["plan", "m.yaml", "--data", "d", "--store", "s", option]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["", "--data", "d", "--store", "s"], ["m", "--data", "d", "--store="]])
+def test_an_empty_path_is_not_the_working_directory(words, capsys):
+    assert main(["plan", *words]) == 2
+    assert "expected a path, found an empty text" in capsys.readouterr().err
 
 
 def test_a_verb_tells_about_itself(capsys):

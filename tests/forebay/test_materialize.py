@@ -102,3 +102,11 @@ def test_an_empty_directory(project, tmp_path, capsys):
     assert main(project) == 2
     assert "empty directory" in capsys.readouterr().err
     assert stored("store", ".") <= {"store.json"}
+
+
+def test_a_log_without_files_leaves_no_store(project, tmp_path, capsys):
+    for file in (tmp_path / "log").iterdir():
+        file.unlink()
+    assert main(project) == 2
+    assert "expected files in" in capsys.readouterr().err
+    assert not (tmp_path / "store").exists()

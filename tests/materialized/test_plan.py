@@ -302,6 +302,12 @@ def test_what_is_no_store_is_refused(tmp_path):
     for name in ("file", "folder"):
         with pytest.raises(NotAStoreError, match=name):
             look_at_store(str(tmp_path / name))
+    for name, found in {"file/store": f"found a file at {tmp_path / 'file'}", "link": "found a symbolic link"}.items():
+        (tmp_path / "link").unlink(missing_ok=True)
+        (tmp_path / "link").symlink_to("nothing")
+        for look in (look_at_store, Store.create):
+            with pytest.raises(NotAStoreError, match=found):
+                look(str(tmp_path / name))
     (tmp_path / "folder" / layout.STORE_FILE).write_text('{"format": 99}')
     with pytest.raises(FormatVersionError, match="99"):
         look_at_store(str(tmp_path / "folder"))

@@ -57,6 +57,8 @@ def test_a_parameter_of_real_numbers_is_a_float_however_it_is_written() -> None:
         ("hash", [TEXT, 1, "", 4], {}, "takes at most 3 arguments, found 4", 3),
         ("hash", [TEXT, 1], {"buckets": 2}, "was given 'buckets' twice", 2),
         ("hash", [TEXT, 1], {"slat": ""}, "has no argument 'slat' (did you mean 'salt'?)", 2),
+        ("fill", [NUMBER], {"defualt": 0}, "fill(x, default) has no argument 'defualt' (did you mean 'default'?)", 1),
+        ("cross", [], {"x": TEXT, "y": TEXT}, "takes 'x' by position only", 0),
         ("hash", [TEXT, 0], {}, "'buckets' of hash() is at least 1, found 0", 1),
         ("hash", [TEXT, 1.5], {}, "'buckets' of hash() is an integer, found 1.5", 1),
         ("hash", [TEXT, True], {}, "'buckets' of hash() is an integer, found True", 1),

@@ -1,4 +1,5 @@
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -213,9 +214,21 @@ train: {batch_size: 1.5, shuffle: yes, epochs: -1, evaluate: {hash: 1}, optimize
     ]
 
 
+def test_files_that_are_mixed_up_and_a_misspelt_include(write):
+    write(a=SMALL, b="inclde: [c.yaml]\n" + SMALL)
+    Path("data.yaml").write_text("dataset: log\npath: x\n")
+    assert mistakes("data.yaml") == ["data.yaml:1: expected a model file, with the key 'model'; found a dataset file"]
+    with pytest.raises(SpecError, match="expected a dataset file, with the key 'dataset'; found a model file"):
+        load_dataset("a.yaml")
+    assert mistakes("b.yaml") == ["b.yaml:1: unknown key 'inclde' (did you mean 'include'?)"]
+
+
 def test_two_models_of_one_name(write):
     write(a=SMALL, b="# another\n" + SMALL)
     assert mistakes("a.yaml", "b.yaml") == ["b.yaml:2: the model 'm' is given twice; first in a.yaml:1"]
+    assert mistakes("a.yaml", "a.yaml") == ["a.yaml: the file is given twice"]
+    Path("c.yaml").symlink_to("a.yaml")
+    assert mistakes("a.yaml", "./c.yaml") == ["./c.yaml: the file is given twice, also as a.yaml"]
 
 
 def test_an_empty_file_and_one_that_is_not_there(write):
@@ -406,7 +419,8 @@ schema: {at: int64 not null, user: string}
             "dataset: d\npath: x\nformat: csv\nschema: {a: string}\ntime: a\n",
             "d.yaml:5: time: expected a column of int64",
         ),
-        (SMALL, "d.yaml:1: unknown key 'model'; expected dataset, path"),
+        ("network: mlp\n", "d.yaml:1: unknown key 'network'; expected dataset, path"),
+        ("dataset: d\npath: ''\nformat: parquet\n", "d.yaml:2: path: expected text that is not empty, found ''"),
     ],
 )
 def test_a_dataset_that_is_wrong(write, text, expected):

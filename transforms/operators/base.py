@@ -132,6 +132,7 @@ class Operator(ABC):
             for index, argument in enumerate(positional):
                 given[self.arguments[index].name] = (argument, index)
         for index, (name, argument) in enumerate(named.items(), len(positional)):
+            self._check_name(name, index)
             if name in given:
                 raise OperatorError(f"{self.signature} was given {name!r} twice", index)
             given[name] = (argument, index)
@@ -156,11 +157,15 @@ class Operator(ABC):
                 raise OperatorError(f"{self.signature} needs {parameter.name!r}")
             else:
                 parameters[parameter.name] = parameter.default
-        if given:
-            name, (_, index) = next(iter(given.items()))
-            accepted = [item.name for item in self.arguments]
-            raise OperatorError(f"{self.signature} has no argument {name!r}{nearest(name, accepted)}", index)
         return operands, indexes, parameters
+
+    def _check_name(self, name: str, index: int) -> None:
+        """Refuses a keyword that no argument has, before what a misspelt one leaves open is missed."""
+        known = [item.name for item in self.arguments]
+        if name not in known:
+            raise OperatorError(f"{self.signature} has no argument {name!r}{nearest(name, known)}", index)
+        if self._repeated and name in [item.name for item in self._operands]:
+            raise OperatorError(f"{self.signature} takes {name!r} by position only", index)
 
 
 class Analyzer(Operator):
