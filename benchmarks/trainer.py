@@ -126,7 +126,9 @@ def keras_side(settings: Settings, data: Data, jit_compile: bool) -> Callable[[]
         optimizer=keras.optimizers.Adagrad(ADAGRAD.learning_rate, ADAGRAD.initial_accumulator),
         loss=keras.losses.BinaryCrossentropy(from_logits=True),
         jit_compile=jit_compile,
-        steps_per_execution=1 if jit_compile else 10,  # XLA compiles every step of a call, for minutes
+        steps_per_execution=1
+        if jit_compile
+        else min(10, settings.steps),  # XLA compiles every step of a call, for minutes
     )
 
     def inputs_of(ids: Any, labels: Any) -> tuple[Any, Any]:
@@ -140,7 +142,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Runs the benchmark."""
     parser = arguments(__doc__.partition("\n")[0])
     parsed = parser.parse_args(argv)
-    settings = Settings(steps=10) if parsed.quick else Settings()
+    settings = Settings(steps=6) if parsed.quick else Settings()
     data = make_data(settings)
     sides = {"host engine": host_side(settings, data), "keras": keras_side(settings, data, jit_compile=False)}
     others = {} if parsed.quick else {"keras with XLA (one run)": keras_side(settings, data, jit_compile=True)}

@@ -18,6 +18,7 @@ from trainer.initial import normal
 from trainer.networks import make_network, variables_of
 from trainer.optimizers import Parameters
 from trainer.tables import Block, Lookup, Table, blocks_of
+from trainer.variables import assign_part
 from transforms.specs import Network, Train
 
 WRITE_ROWS = 65_536
@@ -132,7 +133,7 @@ def _read_variable(variable: tf.Variable, rows: range) -> npt.NDArray[np.float32
 
 
 def _write_variable(variable: tf.Variable, rows: range, values: npt.NDArray[np.float32]) -> None:
-    variable[rows.start : rows.stop].assign(values)
+    assign_part(variable, [rows.start, *[0] * (values.ndim - 1)], values)
 
 
 def row_ranges(rows: int, size: int = WRITE_ROWS) -> Iterator[range]:

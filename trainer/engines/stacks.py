@@ -21,6 +21,7 @@ import tensorflow as tf
 from trainer.engines.contract import VALUES
 from trainer.optimizers import slots_of, update
 from trainer.tables import Lookup, Table, combiner_weights
+from trainer.variables import assign_part
 
 
 class Looked(NamedTuple):
@@ -179,9 +180,7 @@ class Stack(tf.Module):
 
     def write(self, table: str, slot: str, rows: range, values: Any) -> None:
         """Replaces rows of a table's values or of a slot."""
-        start, first = self._column(slot), self.offsets[table]
-        region = self.variable[first + rows.start : first + rows.stop, start : start + self.dim]
-        region.assign(values)
+        assign_part(self.variable, [self.offsets[table] + rows.start, self._column(slot)], values)
 
     def _column(self, slot: str) -> int:
         return (VALUES, *slots_of(self.optimizer)).index(slot) * self.dim
