@@ -117,6 +117,27 @@ def file_digest(file: LogFile, store: Store | None) -> str:
     return found
 
 
+def require_unchanged(path: str, expected: str, store: Store | None) -> None:
+    """Refuses a file whose bytes are no longer those that its chunks are named after.
+
+    To be asked after the file has been read: what was read is then known to be what the names say.
+
+    Args:
+      path: the file.
+      expected: SHA-256 of its bytes when it was found.
+      store: what remembers digests; with it, a file that did not change is not read again.
+
+    Raises:
+      SourceError: the file changed.
+    """
+    found = file_digest(_look_at(path), store)
+    if found != expected:
+        raise SourceError(
+            f"{path}: expected the file with SHA-256 {expected}, as when it was found, found {found}; "
+            "the files of a log must be complete"
+        )
+
+
 def _remembered(store: Store, key: str) -> str | None:
     try:
         found = json.loads(store.read(key))["sha256"]

@@ -17,7 +17,9 @@ import pyarrow.parquet as pq
 from materialized import layout
 from materialized.chunks import ChunkEntry
 from materialized.errors import MismatchError, NotMaterializedError, SourceError
+from materialized.log_files import require_unchanged
 from materialized.store import Store
+from transforms.arrow_times import to_seconds
 from transforms.types import ColumnType, DType, Shape
 
 
@@ -25,12 +27,13 @@ def read_raw(store: Store | None, entry: ChunkEntry, columns: Mapping[str, Colum
     """Some raw columns of a chunk, all rows in order; nothing else is read.
 
     Args:
-      store: where ingested text lies; only needed for that.
+      store: where ingested text lies, and the digests of the log's files are remembered.
       entry: the chunk.
       columns: type of each column to read, by name.
 
     Raises:
-      SourceError: the log's file is damaged, lacks a column, or has a null where ``columns`` says there is none.
+      SourceError: the log's file is damaged, lacks a column, has a null where ``columns`` says there is none, or is no
+        longer the one that the chunk is named after.
       NotMaterializedError: the chunk is text that has not been ingested.
     """
     place = entry.source if entry.location else f"{store.path if store else ''}/{layout.raw_chunk(entry.chunk)}"
@@ -52,6 +55,8 @@ def read_raw(store: Store | None, entry: ChunkEntry, columns: Mapping[str, Colum
     rows = sum(file.metadata.row_group(index).num_rows for index in row_groups)
     if entry.rows is not None and rows != entry.rows:
         raise SourceError(f"{place}: expected {entry.rows} rows in {entry}, found {rows}; the file changed")
+    if entry.location:
+        require_unchanged(entry.source, entry.source_digest, store)
     if table is None:
         return pa.table({})
     arrays = [_converted(table.column(name), kind, f"{place}: column {name!r}") for name, kind in columns.items()]
@@ -83,7 +88,7 @@ def _converted(column: pa.ChunkedArray, column_type: ColumnType, place: str) -> 
 def raw_array(column: pa.Array | pa.ChunkedArray, column_type: ColumnType) -> pa.Array:
     """``column``, as any Arrow type that `ColumnType.from_arrow` takes, as the Arrow type of ``column_type``.
 
-    Times are rounded down to seconds since 1970-01-01 UTC. A null list is an empty list, and missing elements of a list
+    Times are rounded down to seconds (`transforms.arrow_times`). A null list is an empty list, and missing elements of a list
     are left out. Bytes that are not UTF-8 stay as they are.
     """
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
@@ -113,15 +118,8 @@ def _list_array(array: pa.Array, column_type: ColumnType) -> pa.Array:
 
 def _scalar_array(array: pa.Array, dtype: DType) -> pa.Array:
     target = ColumnType(dtype).to_arrow()
-    if pa.types.is_date32(array.type):
-        array = array.cast(pa.timestamp("s"))
-    elif pa.types.is_timestamp(array.type) or pa.types.is_date64(array.type):
-        moments = array.cast(pa.timestamp("ms")) if pa.types.is_date64(array.type) else array
-        array = pc.floor_temporal(moments, unit="second").cast(pa.timestamp("s", tz=getattr(moments.type, "tz", None)))
-    elif pa.types.is_duration(array.type):
-        array = array.cast(pa.duration("s"), safe=False)
-    elif pa.types.is_time(array.type):
-        array = array.cast(pa.time32("s"), safe=False).cast(pa.int32())
+    if pa.types.is_temporal(array.type):
+        array = to_seconds(array)
     if dtype is DType.STRING:
         return pc.cast(array, options=pc.CastOptions(target_type=target, allow_invalid_utf8=True))
     return array.cast(target)

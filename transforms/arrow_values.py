@@ -14,12 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import tensorflow as tf
 
+from transforms.arrow_times import to_seconds
 from transforms.errors import InputError
 from transforms.types import ColumnType, DType, Shape
 from transforms.values import Nullable, Value, split
-
-_UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-_DAY_SECONDS = 86_400
 
 
 def to_value(column: pa.Array | pa.ChunkedArray, column_type: ColumnType) -> Value:
@@ -111,7 +109,7 @@ def _dense(array: pa.Array, dtype: DType) -> Any:
     if dtype is DType.STRING:
         return _strings(array)
     if pa.types.is_temporal(array.type):
-        array = _seconds(array)
+        array = to_seconds(array)
     return _numbers(array, dtype)
 
 
@@ -128,19 +126,6 @@ def _numbers(array: pa.Array, dtype: DType) -> np.ndarray[Any, Any]:
         array = pc.fill_null(array, pa.scalar(False if dtype is DType.BOOL else 0, target))
     values = np.asarray(array.to_numpy(zero_copy_only=False))
     return values.view(np.int64) if dtype is DType.UINT64 else values
-
-
-def _seconds(array: pa.Array) -> pa.Array:
-    """Times as whole seconds, rounded down."""
-    kind = array.type
-    if pa.types.is_date32(kind):
-        return pc.multiply(array.cast(pa.int32()).cast(pa.int64()), _DAY_SECONDS)
-    unit = "ms" if pa.types.is_date64(kind) else getattr(kind, "unit", None)
-    if unit not in _UNITS_PER_SECOND:
-        raise InputError(f"expected times, found a column of {kind}, which is no number of seconds")
-    ticks = array.cast(pa.int32() if pa.types.is_time32(kind) else pa.int64()).cast(pa.int64())
-    values = pc.fill_null(ticks, 0).to_numpy(zero_copy_only=False) // _UNITS_PER_SECOND[unit]
-    return pa.array(values, pa.int64(), mask=~_valid(array))
 
 
 def _strings(array: pa.Array) -> Any:

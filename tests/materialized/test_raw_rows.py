@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ BEFORE_1970 = datetime.datetime(1969, 12, 31, 23, 59, 59, 500_000)
         (pa.array([datetime.date(1969, 12, 31)], pa.date64()), [-86400]),
         (pa.array([datetime.time(1, 0, 0, 5)]), [3600]),
         (pa.array([datetime.timedelta(seconds=5, microseconds=3)]), [5]),
+        (pa.array([datetime.timedelta(seconds=-1, milliseconds=-500), None]), [-2, None]),
         (pa.array([[1, None], None, [], [None], [2, 3]], pa.list_(pa.int32())), [[1], [], [], [], [2, 3]]),
         (pa.array([[9], [1, None], None], pa.list_(pa.int32())).slice(1), [[1], []]),
         (pa.array([[1, 2], None, [3, None]], pa.list_(pa.int16(), 2)), [[1, 2], [], [3]]),
@@ -68,7 +70,8 @@ def test_missing_elements_are_left_out(rows: list[list[int | None] | None]) -> N
 
 class TestReading:
     def _entry(self, path: Path, rows: int | None = 4, row_groups: tuple[int, ...] | None = (1, 2)) -> ChunkEntry:
-        return ChunkEntry("ab" * 32, str(path), "cd" * 32, 0, 1, rows, row_groups)
+        digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else "cd" * 32
+        return ChunkEntry("ab" * 32, str(path), digest, 0, 1, rows, row_groups)
 
     def _write(self, path: Path) -> None:
         table = pa.table({"a": pa.array([0, 1, None, 3, 4, 5], pa.int32()), "b": list("uvwxyz")})
@@ -110,6 +113,17 @@ class TestReading:
         (tmp_path / "a.parquet").write_bytes(data[: len(data) // 2])
         with pytest.raises(SourceError, match=r"a\.parquet: expected the raw rows of .*a\.parquet as Parquet"):
             read_raw(None, self._entry(tmp_path / "a.parquet"), {"a": ColumnType(DType.INT64, nullable=True)})
+
+    def test_a_file_that_was_changed_since(self, tmp_path: Path) -> None:
+        """As many rows of as many columns: only its digest tells."""
+        path, store = tmp_path / "a.parquet", Store.create(tmp_path / "store")
+        self._write(path)
+        entry, columns = self._entry(path), {"b": ColumnType(DType.STRING)}
+        assert read_raw(store, entry, columns).num_rows == 4
+        pq.write_table(pa.table({"a": pa.array([0] * 6, pa.int32()), "b": list("UVWXYZ")}), path, row_group_size=2)
+        for remembering in (store, None):
+            with pytest.raises(SourceError, match=rf"a\.parquet: expected the file with SHA-256 {entry.source_digest}"):
+                read_raw(remembering, entry, columns)
 
     def test_another_number_of_rows(self, tmp_path: Path) -> None:
         self._write(tmp_path / "a.parquet")
