@@ -27,12 +27,14 @@ def taxi(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copy
 
 
-def files(directory: Path) -> dict[Path, int]:
-    return {path: path.stat().st_mtime_ns for path in sorted(directory.rglob("*")) if path.is_file()}
+def computed(store: Path) -> dict[Path, int]:
+    """Everything in a store but the digests of source files, which are remembered once the files are no longer new."""
+    paths = [path for path in sorted(store.rglob("*")) if path.is_file() and path.parent.name != "sources"]
+    return {path: path.stat().st_mtime_ns for path in paths}
 
 
 def test_line_runs_and_the_second_time_computes_nothing(taxi: Path) -> None:
-    names = ["tip", "tip_any", "tip_card", "tip_cross", "tip_fine"]
+    names = ["tip", "tip_card", "tip_cross"]
     command = ["run", *(f"models/{name}.yaml" for name in names), "--data", "dataset.yaml", "--store", "store"]
     command += ["--output", "trained", "--export", "tip_cross"]
 
@@ -43,7 +45,16 @@ def test_line_runs_and_the_second_time_computes_nothing(taxi: Path) -> None:
     assert shared, first
     assert 60 < float(shared[1]) < 90
 
-    stored = files(taxi / "store")
+    stored = computed(taxi / "store")
     again = forebay(*command, directory=taxi)
     assert "hits 100 %" in again
-    assert files(taxi / "store") == stored
+    assert f"trained before, now only evaluated: {', '.join(names)}" in again
+    assert re.search(r"tip_cross: exported before to trained/tip_cross/exports/\d+", again)
+    assert computed(taxi / "store") == stored
+
+
+def test_export_of_an_unknown_model_is_refused_before_any_work(taxi: Path) -> None:
+    command = ["run", "models/tip.yaml", "--data", "dataset.yaml", "--store", "elsewhere", "--output", "none"]
+    refused = forebay(*command, "--export", "tipp", directory=taxi, code=2)
+    assert "found 'tipp' (did you mean 'tip'?)" in refused
+    assert not (taxi / "none").exists()

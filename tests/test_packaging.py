@@ -106,7 +106,7 @@ def test_trainer_alone_trains_from_a_store(trainer_alone: Path, tmp_path: Path) 
     """Materialized here, trained there: all that the trainer needs of the other side is the store."""
     (tmp_path / "log.csv").write_text("clicked,item,price\n" + "".join(f"{i % 2},i{i % 7},{i}\n" for i in range(200)))
     (tmp_path / "log.yaml").write_text(
-        "dataset: log\npath: log.csv\nformat: csv\nschema: {clicked: int64, item: string, price: float64}\n"
+        "dataset: log\npath: log.csv\nformat: csv\nschema: {clicked: int64, item: string, price: float64 not null}\n"
     )
     (tmp_path / "model.yaml").write_text(
         "model: tiny\n"
