@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Exports the model and prints what was compared."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # which accelerators TensorFlow looked for says nothing here
     from rich.console import Console
 
     from forebay.project import open_project

@@ -7,7 +7,6 @@ repeated, an export that is there is checked and left as it is. So a run that wa
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the line and prints what each stage did."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # which accelerators TensorFlow looked for says nothing here
     from rich.console import Console
 
     from forebay.materialize import materialize, print_summary
