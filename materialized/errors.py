@@ -26,7 +26,7 @@ class SourceError(InputError):
 
 
 class SliceError(InputError):
-    """A slice of a manifest is not in Python's notation."""
+    """A slice of a manifest is not in Python's notation, or holds no chunks where some are needed."""
 
 
 class LabelError(InputError):

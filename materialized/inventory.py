@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from materialized import layout
+from materialized.errors import MismatchError
 from materialized.groups import GroupDescriptor, read_group
 from materialized.store import Store
 
@@ -29,9 +30,13 @@ class Inventory:
         self._descriptors: dict[str, GroupDescriptor] = {}
 
     def descriptor(self, group: str) -> GroupDescriptor:
-        """The descriptor of ``group``. Raises what `read_group` raises."""
+        """The descriptor of ``group``. Raises MismatchError where there is none, or what is there is another's."""
         if group not in self._descriptors:
-            self._descriptors[group] = read_group(self._store, group)
+            try:
+                self._descriptors[group] = read_group(self._store, group)
+            except FileNotFoundError as error:  # descriptors are committed before files, so it was there
+                key = layout.group(group)
+                raise MismatchError(f"{self._store.path}/{key}: expected a group descriptor, found nothing") from error
         return self._descriptors[group]
 
     def stored(self, chunk: str) -> Mapping[str, StoredFile]:

@@ -8,6 +8,7 @@ from materialized.chunks import Manifest
 from materialized.pins import Window
 from transforms.nodes import walk
 from transforms.specs import DatasetSpec, EvaluateChunks, EvaluateTime
+from transforms.splits import since_number
 
 if TYPE_CHECKING:
     from transforms.binding import BoundModel
@@ -24,14 +25,14 @@ def overlap(model: BoundModel, dataset: DatasetSpec, manifest: Manifest, window:
     if isinstance(evaluate, EvaluateChunks):
         held_out = {entry.chunk for entry in manifest.slice(evaluate.chunks)}
         by = f"chunks {evaluate.chunks!r}"
-    elif isinstance(evaluate, EvaluateTime) and isinstance(evaluate.since, int | float):
+    elif isinstance(evaluate, EvaluateTime) and (since := since_number(evaluate)) is not None:
         # Where a file does not say its times, nothing is known, and nothing is claimed.
         held_out = {
             entry.chunk
             for entry in manifest.entries
             if entry.time_range is not None
             and isinstance(entry.time_range[1], int | float)
-            and entry.time_range[1] >= evaluate.since
+            and entry.time_range[1] >= since
         }
         by = f"time since {evaluate.since}"
     else:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from materialized.assets import has_asset
 from materialized.chunks import Manifest
+from materialized.errors import SliceError
 from materialized.groups import GroupColumn, GroupDescriptor
 from materialized.inventory import Inventory
 from materialized.missing import Lineage, Memory
@@ -202,10 +203,17 @@ def make_plan(
 
     Raises:
       SpecError: two different models have one name.
+      SliceError: models need statistics, and the window has no chunks.
       MismatchError: a file of the store is damaged.
     """
     graph = FeatureGraph.of(models)
     window = current_window(store, dataset, manifest) if window is None else window
+    analyzers = [node for level in graph.analyzer_levels() for node in level]
+    if analyzers and not window.chunks:
+        raise SliceError(
+            f"{dataset.place or f'dataset {dataset.name!r}'}: expected chunks to compute statistics over, found none "
+            f"of the {len(manifest)} in the slice {dataset.statistics!r} (window generation {window.generation})"
+        )
     identities = graph.column_identities(window.identity)
     requested = tuple((model, role, identities[node.identity]) for (model, role), node in graph.outputs.items())
     columns = _columns(graph, identities)
@@ -216,7 +224,6 @@ def make_plan(
         for chunk, found in stored.items()
         if not found.issuperset(columns)
     }
-    analyzers = {identities[node.identity]: node for level in graph.analyzer_levels() for node in level}
     memory = Memory(store, dataset.name, inventory)
     return Plan(
         models=tuple({model.name: model for model in models}.values()),
@@ -229,7 +236,11 @@ def make_plan(
         requested=requested,
         missing=MappingProxyType(missing),
         missing_assets=MappingProxyType(
-            {identity: node for identity, node in analyzers.items() if store is None or not has_asset(store, identity)}
+            {
+                identities[node.identity]: node
+                for node in analyzers
+                if store is None or not has_asset(store, identities[node.identity])
+            }
         ),
         reasons=MappingProxyType(_reasons(columns, missing, manifest, window, memory, stored)),
     )

@@ -88,8 +88,8 @@ def _converted(column: pa.ChunkedArray, column_type: ColumnType, place: str) -> 
 def raw_array(column: pa.Array | pa.ChunkedArray, column_type: ColumnType) -> pa.Array:
     """``column``, as any Arrow type that `ColumnType.from_arrow` takes, as the Arrow type of ``column_type``.
 
-    Times are rounded down to seconds (`transforms.arrow_times`). A null list is an empty list, and missing elements of a list
-    are left out. Bytes that are not UTF-8 stay as they are.
+    Times are rounded down to seconds (`transforms.arrow_times`). A null list is an empty list, and missing elements of
+    a list are left out. Bytes that are not UTF-8 stay as they are.
     """
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if isinstance(array, pa.ChunkedArray):  # what combine_chunks leaves where one array cannot hold it all

@@ -52,7 +52,7 @@ def _by_time(
         expected = "expected a number (seconds since 1970-01-01 UTC, say)"
         problems.add(dataset.place, f"{model} evaluates by time: {expected}, found {dataset.time!r} of type {time}")
         return None
-    since = _seconds(evaluate.since) if isinstance(evaluate.since, str) else evaluate.since
+    since = since_number(evaluate)
     if since is None:
         expected = "expected a number, or a date or time like 2024-05-31 or 2024-05-31T12:00:00Z"
         problems.add(place, f"{model} evaluates by time: {expected}, found {evaluate.since!r}")
@@ -81,6 +81,11 @@ def _held_out(operator: str, left: Bound, right: Bound, scope: Scope, expression
     if held_out is not None and held_out.node.type.nullable:  # a row without a time or a key is trained on
         held_out = scope.call("fill", (held_out, Bound.literal(False)), expression, "evaluate")
     return None if held_out is None else held_out.node
+
+
+def since_number(evaluate: EvaluateTime) -> int | float | None:
+    """From which value of the time column on rows are held out, or None where the text is neither date nor time."""
+    return _seconds(evaluate.since) if isinstance(evaluate.since, str) else evaluate.since
 
 
 def _seconds(text: str) -> int | float | None:

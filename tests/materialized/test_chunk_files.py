@@ -260,6 +260,13 @@ class TestInventory:
         assert Inventory(store).files(OTHER_CHUNK) == {}
         assert set(Inventory(store, ("parquet",)).files(CHUNK)) == {identity("a"), identity("b")}
 
+    def test_a_file_whose_descriptor_is_gone_is_told(self, tmp_path: Path) -> None:
+        local = Store.create(tmp_path / "store")
+        group = put(local, CHUNK, {"a": (INT64, [1])}).group
+        (tmp_path / "store" / layout.group(group)).unlink()
+        with pytest.raises(MismatchError, match=f"{layout.group(group)}: expected a group descriptor, found nothing"):
+            Inventory(local).files(CHUNK)
+
     def test_what_comes_later_is_seen(self, store: Store) -> None:
         inventory = Inventory(store)
         assert inventory.files(CHUNK) == {}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from materialized import layout
 from materialized.chunks import ChunkEntry, Manifest, write_manifest
-from materialized.errors import FormatVersionError, MismatchError, NotAStoreError, ReadOnlyStoreError
+from materialized.errors import FormatVersionError, MismatchError, NotAStoreError, ReadOnlyStoreError, SliceError
 from materialized.groups import write_group
 from materialized.inventory import Inventory
 from materialized.missing import Lineage
@@ -232,8 +232,10 @@ def test_what_analyzers_find_is_missing_until_it_is_stored(store):
     [
         (EvaluateChunks("1:"), "1 of 2 (evaluate: chunks '1:'"),
         (EvaluateTime(150), "1 of 2 (evaluate: time since 150"),
+        (EvaluateTime("1970-01-01T00:02:30Z"), "1 of 2 (evaluate: time since 1970-01-01T00:02:30Z"),
         (EvaluateChunks("2:"), None),
         (EvaluateTime(200), None),
+        (EvaluateTime("1970-01-02"), None),
         (EvaluateHash(0.1), None),
         (None, None),
     ],
@@ -246,6 +248,13 @@ def test_statistics_over_what_is_held_out_are_warned_of(evaluate, seen):
     warnings = make_plan(models, dataset, manifest(*entries), None).warnings
     assert len(warnings) == (seen is not None)
     assert all(f"model 'm' is evaluated on chunks that its statistics have seen: {seen}" in text for text in warnings)
+
+
+def test_a_window_without_chunks_is_refused_where_statistics_are_needed():
+    dataset = replace(LOG, statistics="2:")
+    with pytest.raises(SliceError, match=r"dataset 'clicks': expected chunks .* none of the 1 in the slice '2:'"):
+        make_plan([model("m", v=vocab(QUERY))], dataset, manifest("a"), None)
+    assert make_plan([model("m", q=Q)], dataset, manifest("a"), None).missing
 
 
 @settings(max_examples=30)

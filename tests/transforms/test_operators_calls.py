@@ -10,7 +10,7 @@ import pytest
 from transforms import operators
 from transforms.errors import OperatorError
 from transforms.nodes import Node, raw
-from transforms.operators import Argument, Literal
+from transforms.operators import Argument, Literal, statistics
 from transforms.types import ColumnType, DType, Shape
 
 TEXT = raw("text", ColumnType(DType.STRING, nullable=True))
@@ -182,6 +182,17 @@ def test_partial_results_depend_on_what_enters_them_only() -> None:
     assert accumulator(call("zscore", NUMBER)) == ("moments", 1, {})
 
 
+@pytest.mark.parametrize("analyzer", [each() for each in statistics.OPERATORS], ids=lambda each: each.name)
+def test_partial_results_and_assets_change_their_names_together(
+    analyzer: operators.Analyzer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, parameters = analyzer.node(NUMBER, {"n": 4, "epsilon": 0.01}), {"n": 4, "epsilon": 0.01}
+    _, version, _ = analyzer.accumulator(parameters)
+    monkeypatch.setattr(type(analyzer), "version", analyzer.version + 1)
+    assert analyzer.accumulator(parameters)[1] == version + 1
+    assert analyzer.node(NUMBER, parameters) != before
+
+
 @pytest.mark.parametrize(
     ("node", "expected"),
     [
@@ -192,6 +203,8 @@ def test_partial_results_depend_on_what_enters_them_only() -> None:
         (call("fill", call("hash", TEXT, 10), call("hash", TEXT, 20)), 20),
         (call("fill", call("hash", TEXT, 10), -1), None),
         (call("where", TRUTH, call("hash", TEXT, 10), 3), 10),
+        (call("where", TRUTH, None, call("hash", TEXT, 10)), 10),
+        (call("where", TRUTH, call("hash", TEXT, 10), NUMBER), None),
         (call("vocab", TEXT), None),
         (call("vocab", TEXT, top_k=5, oov=2), 7),
         (call("ids", NUMBER, 4), 4),

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from transforms.canonical import Value
 from transforms.errors import OperatorError
-from transforms.nodes import Node
+from transforms.nodes import CONSTANT, Node
 from transforms.operators.arguments import REQUIRED, Argument, Literal, Operand, Parameter, operand_nodes
 from transforms.places import nearest
 from transforms.types import ColumnType, Shape
@@ -29,6 +29,12 @@ __all__ = ["Analyzer", "Argument", "IdSpace", "Literal", "Operand", "Operator", 
 Parameters: TypeAlias = Mapping[str, Value]
 IdSpace: TypeAlias = "Callable[[Node], int | None]"
 """Gives the exclusive upper bound of the ids that a node produces, or None where there is none."""
+
+
+def widest(nodes: Iterable[Node], of: IdSpace) -> int | None:
+    """The id space of a choice among ``nodes``: the largest of theirs. A literal None is no id and widens nothing."""
+    spaces = [of(node) for node in nodes if node.operator != CONSTANT or node.parameters["value"] is not None]
+    return None if None in spaces else max((space for space in spaces if space is not None), default=None)
 
 
 class Operator(ABC):
@@ -187,7 +193,11 @@ class Analyzer(Operator):
 
     @abstractmethod
     def accumulator(self, parameters: Parameters) -> tuple[str, int, Parameters]:
-        """What partial results depend on: kind, version, and the part of the parameters that enters them."""
+        """What partial results depend on: kind, version, and the part of the parameters that enters them.
+
+        The version is the operator's own: a change of what is kept of a chunk changes what is found, so that assets
+        and all that is computed with them get new identities together with the partial results.
+        """
 
     @abstractmethod
     def prepare(self, asset: Asset, column: ColumnType) -> Any:

@@ -10,7 +10,7 @@ from transforms.errors import OperatorError
 from transforms.lazy import tf
 from transforms.nodes import Node
 from transforms.operators.arguments import BOOLS, Operand
-from transforms.operators.base import IdSpace, Operator, Parameters
+from transforms.operators.base import IdSpace, Operator, Parameters, widest
 from transforms.operators.comparisons import Predicate, common_dtype, together
 from transforms.operators.elementwise import Elementwise
 from transforms.types import DType
@@ -111,8 +111,7 @@ class Where(Elementwise):
         return found, chosen if present[0] is None else tf.logical_and(present[0], chosen)
 
     def id_space(self, node: Node, asset: Asset | None, of: IdSpace) -> int | None:
-        spaces = [of(inner) for inner in node.inputs[1:]]
-        return None if None in spaces else max(space for space in spaces if space is not None)
+        return widest(node.inputs[1:], of)
 
 
 OPERATORS: tuple[type[Operator], ...] = (LogicalNot, LogicalAnd, LogicalOr, Where)

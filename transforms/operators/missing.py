@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from transforms.assets import Asset
 from transforms.lazy import tf
-from transforms.nodes import CONSTANT, Node
+from transforms.nodes import Node
 from transforms.operators.arguments import EVERYTHING, SCALAR_OR_LIST, Operand
-from transforms.operators.base import IdSpace, Operator, Parameters
+from transforms.operators.base import IdSpace, Operator, Parameters, widest
 from transforms.operators.comparisons import common_dtype, together
 from transforms.operators.elementwise import Elementwise
 from transforms.types import ColumnType, DType, Shape
@@ -52,12 +52,7 @@ class Fill(Elementwise):
         return found, None if present[1] is None else tf.logical_or(present[0], present[1])
 
     def id_space(self, node: Node, asset: Asset | None, of: IdSpace) -> int | None:
-        spaces = [of(inner) for inner in node.inputs if not _is_null(inner)]
-        return None if None in spaces else max(space for space in spaces if space is not None)
-
-
-def _is_null(node: Node) -> bool:
-    return node.operator == CONSTANT and node.parameters["value"] is None
+        return widest(node.inputs, of)
 
 
 class IsMissing(Operator):

@@ -46,7 +46,7 @@ class VocabularyAnalyzer(Analyzer):
     )
 
     def accumulator(self, parameters: Parameters) -> tuple[str, int, Parameters]:
-        return "value_counts", 1, {}
+        return "value_counts", self.version, {}
 
     def prepare(self, asset: Asset, column: ColumnType) -> Any:
         """A module with a ``table`` from value to id, -1 for values that it does not hold, and their ``size``."""
@@ -72,7 +72,7 @@ class MomentsAnalyzer(Analyzer):
     arguments = (Operand("x", NUMBERS, COLUMNS),)
 
     def accumulator(self, parameters: Parameters) -> tuple[str, int, Parameters]:
-        return "moments", 1, {}
+        return "moments", self.version, {}
 
     def prepare(self, asset: Asset, column: ColumnType) -> Moments:
         found: Moments = expect(asset, "moments")
@@ -97,7 +97,7 @@ class BoundariesAnalyzer(Analyzer):
         return super().node(column, parameters)
 
     def accumulator(self, parameters: Parameters) -> tuple[str, int, Parameters]:
-        return "quantiles", 1, {"epsilon": parameters["epsilon"]}
+        return "quantiles", self.version, {"epsilon": parameters["epsilon"]}
 
     def prepare(self, asset: Asset, column: ColumnType) -> Any:
         found: Boundaries = expect(asset, "boundaries")
