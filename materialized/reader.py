@@ -17,26 +17,19 @@ import tensorflow as tf
 from materialized.chunk_header import BLOCK_ROWS
 from materialized.chunks import ChunkEntry, Manifest
 from materialized.delivery import FILTER, LABEL, SPLIT, WEIGHT, BlockReader, Delivery, Position, Source, blocks_of
+from materialized.errors import NotMaterializedError
 from materialized.packing import PackedRows, Packing
+from materialized.plan import Plan
 from materialized.splits import Split
 from materialized.store import Store
 from transforms.specs import Evaluate
 from transforms.types import ColumnType, DType
+from transforms.values import TF_DTYPES
 
 FEATURE = "feature."
 """How the roles of features begin; what follows is the feature's name."""
 
 PARTS = ("all", "train", "evaluate")
-
-_TENSORFLOW = {
-    DType.STRING: tf.string,
-    DType.BOOL: tf.bool,
-    DType.INT64: tf.int64,
-    DType.UINT64: tf.int64,
-    DType.FLOAT32: tf.float32,
-    DType.FLOAT64: tf.float64,
-}
-"""uint64 travels as the int64 with the same bits."""
 
 
 class Batch(NamedTuple):
@@ -107,6 +100,30 @@ class Reader:
         self._entries = split.entries(entries, part)
         self._block_rows = block_rows
         self._packing = Packing.of(self._delivered)
+
+    @classmethod
+    def of(cls, plan: Plan, model: str, store: Store, part: str = "all") -> Reader:
+        """A reader of the rows that ``model`` trains on ("train"), is evaluated on ("evaluate"), or both ("all").
+
+        Args:
+          plan: has the model.
+          model: its name.
+          store: where its columns are.
+          part: which rows.
+
+        Raises:
+          NotMaterializedError: the store lacks some of the model's columns.
+          KeyError: the plan has no such model.
+        """
+        bound = {each.name: each for each in plan.models}[model]
+        if missing := plan.missing_of(model):
+            raise NotMaterializedError(
+                f"{store.path}: {missing} (column, chunk) of model {model} are missing; `forebay materialize` computes "
+                "them"
+            )
+        planned = {role: plan.column(model, role) for role in bound.outputs()}
+        columns = {role: (column.identity, column.type) for role, column in planned.items()}
+        return cls(store, plan.manifest.entries, columns, bound.spec.train.evaluate, part, plan.manifest)
 
     @property
     def store(self) -> Store:
@@ -186,11 +203,11 @@ class Reader:
 
     def _signature(self) -> tuple[tf.TensorSpec, ...]:
         scalars = [
-            tf.TensorSpec([len(names), None], _TENSORFLOW[dtype]) for dtype, names in self._packing.scalars.items()
+            tf.TensorSpec([len(names), None], TF_DTYPES[dtype]) for dtype, names in self._packing.scalars.items()
         ]
-        vectors = [tf.TensorSpec([None, kind.width], _TENSORFLOW[kind.dtype]) for _, kind in self._packing.vectors]
+        vectors = [tf.TensorSpec([None, kind.width], TF_DTYPES[kind.dtype]) for _, kind in self._packing.vectors]
         ends = tf.TensorSpec([len(self._packing.ragged), None], tf.int64)
-        ragged = [tf.TensorSpec([None], _TENSORFLOW[dtype]) for dtype in self._ragged_dtypes()]
+        ragged = [tf.TensorSpec([None], TF_DTYPES[dtype]) for dtype in self._ragged_dtypes()]
         return (tf.TensorSpec([3], tf.int64), *scalars, *vectors, ends, *ragged)
 
     def _arrays(self, rows: PackedRows, position: Position) -> tuple[npt.NDArray[Any], ...]:

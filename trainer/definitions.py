@@ -1,4 +1,4 @@
-"""From a plan to what the trainer needs: a model's definition with all sizes, its readers, and its setup in words.
+"""From a plan to what the trainer needs: a model's definition with all sizes, and its setup in words.
 
 Tables get as many rows as their features can have ids, which for a vocabulary is known only when it is computed.
 """
@@ -9,9 +9,7 @@ from collections.abc import Mapping
 
 from materialized.assets import load_asset
 from materialized.chunk_header import BLOCK_ROWS
-from materialized.errors import NotMaterializedError
 from materialized.plan import Plan
-from materialized.reader import Reader
 from materialized.store import Store
 from trainer.errors import TableError
 from trainer.model import Definition
@@ -83,28 +81,6 @@ def _rows(model: str, table: str, given: int | None, needed: Mapping[str, int | 
             f"model {model}: table {table} has {given} rows, and feature {feature} has {needed[feature]} different ids"
         )
     return max(given or 0, *spaces, 1)
-
-
-def reader_of(plan: Plan, name: str, store: Store, part: str) -> Reader:
-    """A reader of the rows that the model trains on ("train") or is evaluated on ("evaluate").
-
-    Raises:
-      NotMaterializedError: the store lacks some of the model's columns.
-    """
-    model = bound_model(plan, name)
-    if missing := plan.missing_of(name):
-        raise NotMaterializedError(
-            f"{store.path}: {missing} (column, chunk) of model {name} are missing; `forebay materialize` computes them"
-        )
-    planned = {role: plan.column(name, role) for role in model.outputs()}
-    return Reader(
-        store,
-        plan.manifest.entries,
-        {role: (column.identity, column.type) for role, column in planned.items()},
-        evaluate=model.spec.train.evaluate,
-        part=part,
-        manifest=plan.manifest,
-    )
 
 
 def setup_of(plan: Plan, name: str, definition: Definition) -> dict[str, str]:

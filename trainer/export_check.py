@@ -63,7 +63,7 @@ class CheckReport:
         return tuple(comparison for comparison in self.comparisons if comparison.differing)
 
 
-def check_export(directory: Path, trained: TrainedModel, plan: Plan, store: Store) -> CheckReport:
+def check_export(directory: str | Path, trained: TrainedModel, plan: Plan, store: Store) -> CheckReport:
     """Compares what the SavedModel in ``directory`` answers with what it should.
 
     Args:
@@ -89,7 +89,7 @@ def check_export(directory: Path, trained: TrainedModel, plan: Plan, store: Stor
     return report
 
 
-def compare_answers(directory: Path, model: Model, sample: Sample) -> Iterator[Comparison]:
+def compare_answers(directory: str | Path, model: Model, sample: Sample) -> Iterator[Comparison]:
     """Asks the export for the rows of ``sample`` in all `BATCH_SIZES` and compares each output.
 
     Raises:

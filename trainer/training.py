@@ -13,9 +13,10 @@ from pathlib import Path
 from rich.console import Console
 
 from materialized.plan import Plan
+from materialized.reader import Reader
 from materialized.store import Store
 from trainer.checkpoints import Checkpoints, Progress
-from trainer.definitions import MODEL_SETUP, bound_model, define, reader_of, setup_of
+from trainer.definitions import MODEL_SETUP, bound_model, define, setup_of
 from trainer.errors import RunError
 from trainer.loop import Options, evaluate, fit, scalars
 from trainer.metrics import Metrics
@@ -57,7 +58,7 @@ def train(
     plan: Plan,
     name: str,
     store: Store,
-    directory: Path | None = None,
+    directory: str | Path | None = None,
     options: Options | None = None,
     console: Console | None = None,
 ) -> TrainedModel:
@@ -81,8 +82,9 @@ def train(
       DivergedError, DataError: training cannot go on.
     """
     options = options or Options()
+    directory = None if directory is None else Path(directory)
     definition = define(plan, name, store)
-    source, held_out = reader_of(plan, name, store, "train"), reader_of(plan, name, store, "evaluate")
+    source, held_out = Reader.of(plan, name, store, "train"), Reader.of(plan, name, store, "evaluate")
     checkpoints = None
     if directory is not None:
         checkpoints = Checkpoints(directory / CHECKPOINTS, setup_of(plan, name, definition), options.keep)
@@ -104,7 +106,7 @@ def train(
     return TrainedModel(bound_model(plan, name), model, progress, metrics, directory)
 
 
-def load_trained(plan: Plan, name: str, store: Store, directory: Path) -> TrainedModel:
+def load_trained(plan: Plan, name: str, store: Store, directory: str | Path) -> TrainedModel:
     """A model as its run's newest checkpoint has it. The data may have grown since; the model must be the same.
 
     Raises:
@@ -112,6 +114,7 @@ def load_trained(plan: Plan, name: str, store: Store, directory: Path) -> Traine
       SetupMismatchError: its checkpoint belongs to another model.
       CheckpointError: its checkpoint is damaged.
     """
+    directory = Path(directory)
     definition = define(plan, name, store)
     checkpoints = Checkpoints(directory / CHECKPOINTS, setup_of(plan, name, definition))
     if not checkpoints.steps():
