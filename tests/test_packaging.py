@@ -122,5 +122,6 @@ def test_trainer_alone_trains_from_a_store(trainer_alone: Path, tmp_path: Path) 
     forebay("materialize", *where, directory=tmp_path)
     said = forebay("train", *where, "--output", "models", python=trainer_alone, directory=tmp_path)
     assert "tiny" in said
-    refused = forebay("materialize", *where, python=trainer_alone, directory=tmp_path, code=1)
+    elsewhere = ("model.yaml", "--data", "log.yaml", "--store", "elsewhere")
+    refused = forebay("materialize", *elsewhere, python=trainer_alone, directory=tmp_path, code=1)
     assert "pip install 'forebay[pipelines]'" in refused
