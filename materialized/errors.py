@@ -21,6 +21,10 @@ class ReadOnlyStoreError(InputError):
     """A store has to be written and cannot be; the message names the store and the reason."""
 
 
+class WriteError(ForebayError):
+    """A store that can be written did not take a file (a full disk, say); the message names both and the reason."""
+
+
 class SourceError(InputError):
     """The log is absent, damaged, or not what its description says; the message names the file."""
 

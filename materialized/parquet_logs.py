@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from materialized.chunks import Time
 from materialized.errors import SourceError
 from materialized.log_files import LogFile
+from transforms.places import nearest
 from transforms.types import ColumnType
 
 
@@ -131,7 +132,9 @@ def declared(types: Mapping[str, ColumnType], schema: Mapping[str, ColumnType], 
     result = dict(types)
     for name, column_type in schema.items():
         if name not in types:
-            raise SourceError(f"{place}: the schema declares {name!r}, which the files do not have")
+            raise SourceError(
+                f"{place}: the schema declares {name!r}, which the files do not have{nearest(name, types)}"
+            )
         if column_type.with_nullable(False) != types[name].with_nullable(False):
             raise SourceError(f"{place}: the schema declares {name!r} as {column_type}, the files have {types[name]}")
         result[name] = column_type

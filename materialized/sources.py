@@ -17,6 +17,7 @@ from materialized.chunks import ChunkEntry, Manifest, chunk_identity
 from materialized.errors import MismatchError, SourceError
 from materialized.log_files import LogFile, file_digest, find_files
 from materialized.store import Store
+from transforms.places import nearest
 from transforms.schema import parse_type
 from transforms.specs import DatasetSpec
 from transforms.types import ColumnType
@@ -44,7 +45,19 @@ def raw_schema(dataset: DatasetSpec) -> Mapping[str, ColumnType]:
             raise SourceError(f"{place}: expected a schema, which {dataset.format} files do not bring, found none")
         return declared
     types, _ = parquet_logs.unified_schema(find_files(dataset))
-    return parquet_logs.declared(types, declared, place)
+    schema = parquet_logs.declared(types, declared, place)
+    _check_roles(dataset, schema, place)
+    return schema
+
+
+def _check_roles(dataset: DatasetSpec, schema: Mapping[str, ColumnType], place: str) -> None:
+    """Refuses a key or a time that the files do not have; of text formats the dataset file itself tells."""
+    for role, column in (("key", dataset.key), ("time", dataset.time)):
+        if column is not None and column not in schema:
+            raise SourceError(f"{place}: {role}: unknown column {column!r}{nearest(column, schema)}")
+    if dataset.time is not None and not schema[dataset.time].is_number:
+        found = f"found {dataset.time!r} of {schema[dataset.time]}"
+        raise SourceError(f"{place}: time: expected a column of int64 or float64, {found}")
 
 
 def unsupported_columns(dataset: DatasetSpec) -> Mapping[str, str]:

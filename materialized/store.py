@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.fs
 
 from materialized import layout
-from materialized.errors import FormatVersionError, NotAStoreError, ReadOnlyStoreError
+from materialized.errors import FormatVersionError, NotAStoreError, ReadOnlyStoreError, WriteError
 from materialized.files import LocalFiles, RemoteFiles
 
 _STORE_FILE_BYTES = json.dumps({"format": layout.FORMAT}).encode() + b"\n"
@@ -113,6 +113,7 @@ class Store:
 
         Raises:
           ReadOnlyStoreError: the store cannot be written.
+          WriteError: the store can be written, and this file could not.
         """
         try:
             return self.files.write_once(key, data)
@@ -120,7 +121,8 @@ class Store:
             raise self._read_only(error) from error
         except OSError as error:
             if isinstance(self.files, LocalFiles) and self.files.root.exists() and self.writable:
-                raise
+                size = f"{key} of {len(data):,} bytes"
+                raise WriteError(f"{self.path}: cannot write {size}: {error.strerror or error}") from error
             raise self._read_only(error) from error
 
     def _read_only(self, error: OSError) -> ReadOnlyStoreError:

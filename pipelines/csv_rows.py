@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+import reprlib
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,13 +19,16 @@ import pyarrow as pa
 import pyarrow.csv
 
 from pipelines.errors import LogError
-from pipelines.raw_stream import Open, RawStream, opened
+from pipelines.raw_stream import Open, RawStream, check_text, opened
 from pipelines.row_batches import RowBatch
 from pipelines.text_values import parse_column
 from transforms.places import nearest
 from transforms.types import ColumnType, Shape
 
 _BLOCK_BYTES = 16 * 2**20
+
+_SHOWN_NAMES = 50
+"""Names of a header that a message shows."""
 
 _END = b"\x1eend of the rows\x1e"
 """Every field of a record put behind the file's last one. When it does not come out again, a quote was left open."""
@@ -36,6 +40,7 @@ def batches(open_source: Open, schema: Mapping[str, ColumnType]) -> Iterator[Row
     Raises:
       LogError: the file is no such CSV file; the message names the line.
     """
+    check_text(open_source, "CSV")
     header = _header(open_source, schema)
     with opened(open_source) as stream:
         try:
@@ -119,7 +124,9 @@ def _check_header(place: str, header: list[str], schema: Mapping[str, ColumnType
         raise LogError(f"{place}: expected each column once, found {', '.join(map(repr, twice))} more than once")
     lacking = [f"{name!r}{nearest(name, header)}" for name in schema if name not in header]
     if lacking:
-        raise LogError(f"{place}: the header lacks {', '.join(lacking)}; it has {', '.join(map(repr, header))}")
+        more = f" and {len(header) - _SHOWN_NAMES} more" if len(header) > _SHOWN_NAMES else ""
+        names = ", ".join(map(reprlib.repr, header[:_SHOWN_NAMES])) + more
+        raise LogError(f"{place}: the header lacks {', '.join(lacking)}; it has {names}")
 
 
 def _records(stream: RawStream, strict: bool = False) -> Iterator[tuple[list[str], int]]:
@@ -146,15 +153,27 @@ def line_of(open_source: Open, row: int) -> int:
     raise IndexError(f"{stream.source} has no row {row}")
 
 
+def _ends_in_quotes(open_source: Open) -> bool:
+    with opened(open_source) as stream:
+        try:
+            for _ in _records(stream, strict=True):
+                pass
+        except csv.Error as error:
+            return "unexpected end of data" in str(error)
+    return False
+
+
 def _located(open_source: Open, header: list[str], error: Any) -> LogError:
     """The mistake at which Arrow stopped, found again by a parser that knows lines."""
     line, last = 1, header
     with opened(open_source) as stream:
-        for record, line in _records(stream):  # noqa: B007 - used after the loop
+        records = _records(stream)
+        for record, line in records:  # noqa: B007 - used after the loop
             last = record
             if len(last) != len(header):
                 break
-    if "quoted field" in str(error):
+        is_last = next(records, None) is None
+    if "quoted field" in str(error) or (is_last and _ends_in_quotes(open_source)):
         return LogError(f"{stream.source}:{line}: found a quote that is never closed in the record that begins here")
     if len(last) != len(header):
         return LogError(f"{stream.source}:{line}: expected {len(header)} fields as in the header, found {len(last)}")

@@ -16,6 +16,10 @@ class ChangedSourceError(InputError):
     """A raw file's bytes are no longer those that its chunk is named after."""
 
 
+class ScratchError(ForebayError):
+    """The directory for temporary files does not take what has to wait there; the message names it."""
+
+
 class PartialResultError(ForebayError):
     """A stored partial result of an analyzer is damaged, or is not one."""
 

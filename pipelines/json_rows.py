@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from pipelines.errors import LogError
-from pipelines.raw_stream import Open, RawStream, opened
+from pipelines.raw_stream import Open, RawStream, check_text, opened
 from pipelines.row_batches import RowBatch
 from pipelines.text_values import parse_column
 from transforms.types import ColumnType, DType, Shape
@@ -39,6 +39,7 @@ def batches(open_source: Open, schema: Mapping[str, ColumnType]) -> Iterator[Row
     Raises:
       LogError: a line is not a JSON object; the message names it.
     """
+    check_text(open_source, "JSON lines")
     with opened(open_source) as stream:
         for block, first_line in _blocks(stream):
             batch = _quick(block, schema)

@@ -25,7 +25,7 @@ from materialized import layout
 from materialized.chunks import ChunkEntry, Manifest, rows_of_part
 from materialized.store import Store
 from pipelines import csv_rows, json_rows
-from pipelines.errors import ChangedSourceError, LogError
+from pipelines.errors import ChangedSourceError, LogError, ScratchError
 from pipelines.raw_stream import Open, RawStream, opened
 from pipelines.row_batches import RowBatch
 from transforms.types import ColumnType
@@ -99,6 +99,7 @@ def ingest_file(store: Store, format: str, schema: Mapping[str, ColumnType], tas
     Raises:
       LogError: the file is not of the format, lacks a column, or has a null where the schema says there is none.
       ChangedSourceError: the file is not the one that the chunks are named after.
+      ScratchError: the directory for temporary files is full.
     """
     text = FORMATS[format]
     open_source = partial(RawStream, task.source)
@@ -112,7 +113,7 @@ def ingest_file(store: Store, format: str, schema: Mapping[str, ColumnType], tas
             _check_nulls(text, open_source, batch, schema, cut.rows_seen)
             for entry, table in cut.add(batch):
                 path = Path(folder) / str(entry.ordinal)
-                path.write_bytes(_encode(table))
+                _put_aside(path, _encode(table))
                 written.append((entry, table.num_rows, path))
             if batch.digest is not None and batch.digest != task.entries[0].source_digest:
                 raise ChangedSourceError(
@@ -158,6 +159,13 @@ class _Cut:
             # Bad values count for the chunk in which their batch ends; a file's sum is exact.
             bad, self._bad = {name: count for name, count in sorted(self._bad.items()) if count}, {}
             yield self._entries.pop(0), table.slice(0, size).replace_schema_metadata({BAD_VALUES: json.dumps(bad)})
+
+
+def _put_aside(path: Path, data: bytes) -> None:
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise ScratchError(f"{path.parent}: cannot write {len(data):,} bytes: {error.strerror} (see TMPDIR)") from error
 
 
 def _encode(table: pa.Table) -> bytes:

@@ -17,6 +17,21 @@ from pipelines.errors import LogError
 
 _COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 
+_SIGNATURES = {
+    b"\x1f\x8b": "gzip, whose names end in .gz",
+    b"BZh9": "bzip2, whose names end in .bz2",
+    b"\x28\xb5\x2f\xfd": "zstd, whose names end in .zst",
+    b"\x04\x22\x4d\x18": "lz4, whose names end in .lz4",
+    b"PAR1\x15": "Parquet",
+    b"PK\x03\x04": "zip",
+    b"\x89PNG": "PNG",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+"""How files that are no text begin, and what they are."""
+
+_LOOKED_AT_BYTES = 4096
+
 Open = Callable[[], "RawStream"]
 """Opens a file from its beginning; a parser calls it again to find the line of a mistake."""
 
@@ -99,6 +114,20 @@ class _Hashed(io.RawIOBase):
         if not self.closed:
             self._inner.close()
         super().close()
+
+
+def check_text(open_source: Open, format: str) -> None:
+    """Looks at a file's first bytes.
+
+    Raises:
+      LogError: they are no text, so the file is not of ``format``; says what they are like.
+    """
+    with opened(open_source) as stream:
+        data = stream.read(_LOOKED_AT_BYTES)
+    kind = next((kind for begin, kind in _SIGNATURES.items() if data.startswith(begin)), None)
+    if kind is not None or b"\0" in data.partition(b"\n")[0]:
+        found = f"a file that begins as {kind}" if kind else "NUL bytes in its first line"
+        raise LogError(f"{stream.source}: expected a {format} file, found {found}")
 
 
 @contextmanager

@@ -61,13 +61,15 @@ def _syntax_tree(text: str) -> ast.expr:
     except SyntaxError as error:
         if "nested parentheses" in (error.msg or ""):
             raise ExpressionError(_TOO_DEEP) from error
+        if "integer string conversion" in (error.msg or ""):
+            raise ExpressionError("an integer of so many digits fits neither int64 nor uint64") from error
         if not error.offset:  # Python has no place for what it misses at the end
             span = _span_in(text, len(text), len(text) + 1)
             raise ExpressionError("not an expression: something is missing at its end", span) from error
         start = error.offset - 1
         span = _span_in(text, start, max(start + 1, (error.end_offset or 0) - 1))
         raise ExpressionError(f"not an expression: {error.msg}", span) from error
-    except ValueError as error:  # a null byte, or an integer of thousands of digits
+    except ValueError as error:  # a null byte
         raise ExpressionError(f"not an expression: {error}") from error
     rest = text.encode()[tree.end_col_offset :].decode(errors="replace")
     if "#" in rest:  # in one line it would hide what stood in the lines after it

@@ -1,6 +1,11 @@
+import os
+import subprocess
+import sys
+
 import pytest
 
 from forebay.main import main
+from tests.commands import ROOT
 from tests.pipelines.logs import csv, stored
 
 DATASET = """
@@ -67,7 +72,7 @@ def test_it_computes_what_is_missing_and_then_nothing(project, tmp_path, capsys)
     [
         ("query,device,price,click\na,b\n", "part-01.csv:2: expected 4 fields as in the header, found 2"),
         ("query,device,price\n", "part-01.csv:1: the header lacks 'click'"),
-        ('query,device,price,click\na,"b,1,0\n', "part-01.csv:2: expected 4 fields as in the header, found 2"),
+        ('query,device,price,click\na,"b,1,0\n', "part-01.csv:2: found a quote that is never closed"),
         ("", "part-01.csv:1: expected a header"),
         ("query,device,price,click\na,b,1,\n", "the label is null in 1 of 6 rows"),
     ],
@@ -110,3 +115,17 @@ def test_a_log_without_files_leaves_no_store(project, tmp_path, capsys):
     assert main(project) == 2
     assert "expected files in" in capsys.readouterr().err
     assert not (tmp_path / "store").exists()
+
+
+def test_a_disk_that_takes_no_more_is_told_without_a_traceback(project, tmp_path):
+    script = (
+        "import resource, sys; from forebay.main import main; "
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500)); sys.exit(main({project!r}))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 1
+    assert "cannot write" in ran.stderr
+    assert "File too large" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert stored("store", "raw") == set()

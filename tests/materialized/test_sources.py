@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -333,6 +334,19 @@ class TestParquetSchemas:
             raw_schema(_parquet(log, a="string"))
         with pytest.raises(SourceError, match="declares 'z', which the files do not have"):
             raw_schema(_parquet(log, z="string"))
+        with pytest.raises(SourceError, match=r"which the files do not have \(did you mean 'a'\?\)"):
+            raw_schema(_parquet(log, A="string"))
+
+    def test_key_and_time_are_columns_of_the_files(self, log: Path) -> None:
+        self._write(log, {"user": pa.string(), "second": pa.timestamp("s")})
+        assert raw_schema(replace(_parquet(log), key="user", time="second"))
+        for fields, message in {
+            ("key", "usr"): r"key: unknown column 'usr' \(did you mean 'user'\?\)",
+            ("time", "secnd"): r"time: unknown column 'secnd' \(did you mean 'second'\?\)",
+            ("time", "user"): "time: expected a column of int64 or float64, found 'user' of nullable string",
+        }.items():
+            with pytest.raises(SourceError, match=message):
+                raw_schema(replace(_parquet(log), **dict([fields])))
 
 
 def test_an_entry_says_where_its_rows_lie() -> None:

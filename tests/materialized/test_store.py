@@ -237,6 +237,23 @@ def test_a_writer_that_is_killed_leaves_whole_files_or_none(tmp_path: Path) -> N
         assert store.write_once(f"files/{len(keys):06d}", b"the next writer goes on")
 
 
+def test_a_file_that_the_disk_does_not_take_is_an_error_of_its_own(tmp_path: Path) -> None:
+    script = f"""
+        import resource, sys
+        sys.path.insert(0, {str(ROOT)!r})
+        from materialized.errors import WriteError
+        from materialized.store import Store
+        store = Store.create("store")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        try:
+            store.write_once("a/b", bytes(2000))
+        except WriteError as error:
+            print(error)
+        print(store.exists("a/b"), store.files.list("tmp"), store.write_once("a/b", bytes(999)))
+    """
+    assert _run(script, tmp_path) == ["store: cannot write a/b of 2,000 bytes: File too large", "False () True"]
+
+
 def test_of_two_writers_at_once_one_wins_each_file_and_it_stays(tmp_path: Path) -> None:
     count, size = 150, 50_000
     commands = [[*_script(WRITER), str(tmp_path / "store"), name, str(size), str(count)] for name in "ab"]

@@ -1,8 +1,10 @@
+import bz2
 import gzip
 import json
 import math
 from functools import partial
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,12 +80,31 @@ def test_csv_counts_bad_values(read):
         (b'a,s\n1,x\n2,"y\n3,z\n', r"log:3: found a quote that is never closed"),
         (b'a,s\n1,"x', r"log:2: found a quote that is never closed"),
         (b'a,s\n1,"', r"log:2: found a quote that is never closed"),
-        (b'a,s\n"1,x\n', r"log:2: expected 2 fields as in the header, found 1"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", r"log:1: the header lacks 'a', 's'"),
+        (b'a,s\n1,x\n"1,x\n2,y\n', r"log:3: found a quote that is never closed"),
+        (b'a,s\n1,x\n"1,x\n2,y"\n3,z\n', r"log:3: expected 2 fields as in the header, found 1"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", r"log: expected a CSV file, found a file that begins as PNG"),
+        (b"a\0,s\n1,2\n", r"log: expected a CSV file, found NUL bytes in its first line"),
+        (b",".join(b"%d" % name for name in range(99)) + b"\n", r"lacks 'a', 's'; it has '0', .*'49' and 49 more"),
     ],
 )
 def test_csv_mistakes_name_the_line(read, data, message):
     with pytest.raises(LogError, match=message):
+        read(csv_rows, data, CSV)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (gzip.compress(b'{"a": 1}\n'), "gzip, whose names end in .gz"),
+        (bz2.compress(b'{"a": 1}\n'), "bzip2, whose names end in .bz2"),
+        (pa.compress(b'{"a": 1}\n', "zstd", asbytes=True), "zstd, whose names end in .zst"),
+        ("{}\n".encode("utf-16"), "UTF-16"),
+    ],
+)
+def test_what_is_no_text_is_named(read, data, kind):
+    with pytest.raises(LogError, match=f"log: expected a JSON lines file, found a file that begins as {kind}"):
+        read(json_rows, data, JSON)
+    with pytest.raises(LogError, match=f"log: expected a CSV file, found a file that begins as {kind}"):
         read(csv_rows, data, CSV)
 
 
