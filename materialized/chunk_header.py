@@ -11,7 +11,7 @@ import pyarrow as pa
 from materialized import layout
 from materialized.buffers import content_digest
 from materialized.errors import MismatchError
-from materialized.groups import GroupDescriptor, type_from_json, type_to_json
+from materialized.groups import GroupDescriptor
 from transforms.types import ColumnType
 
 BLOCK_ROWS = 16_384
@@ -71,7 +71,7 @@ class ChunkHeader:
             "group": self.group,
             "rows": self.rows,
             "columns": {
-                identity: {"type": type_to_json(column_type), "content": self.content[identity]}
+                identity: {"type": column_type.to_json(), "content": self.content[identity]}
                 for identity, column_type in self.types.items()
             },
         }
@@ -93,7 +93,7 @@ class ChunkHeader:
                 chunk=content["chunk"],
                 group=content["group"],
                 rows=int(content["rows"]),
-                types={identity: type_from_json(column["type"]) for identity, column in columns.items()},
+                types={identity: ColumnType.from_json(column["type"]) for identity, column in columns.items()},
                 content={identity: column["content"] for identity, column in columns.items()},
             )
         except (ValueError, KeyError, TypeError) as error:

@@ -14,7 +14,7 @@ from materialized import layout
 from materialized.errors import MismatchError
 from materialized.store import Store
 from transforms.canonical import digest
-from transforms.types import ColumnType, DType, Shape
+from transforms.types import ColumnType
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def write_group(store: Store, descriptor: GroupDescriptor) -> bool:
     content = {
         "group": descriptor.group,
         "columns": [
-            {"identity": column.identity, "type": type_to_json(column.type), "labels": column.labels}
+            {"identity": column.identity, "type": column.type.to_json(), "labels": column.labels}
             for column in descriptor.columns
         ],
         "subgraph": descriptor.subgraph,
@@ -86,7 +86,7 @@ def read_group(store: Store, group: str) -> GroupDescriptor:
     try:
         content = json.loads(data)
         columns = tuple(
-            GroupColumn(column["identity"], type_from_json(column["type"]), tuple(column["labels"]))
+            GroupColumn(column["identity"], ColumnType.from_json(column["type"]), tuple(column["labels"]))
             for column in content["columns"]
         )
         descriptor = GroupDescriptor(columns, content["subgraph"])
@@ -97,21 +97,3 @@ def read_group(store: Store, group: str) -> GroupDescriptor:
             f"{store.path}/{key}: expected the columns of group {group}, found those of {descriptor.group}"
         )
     return descriptor
-
-
-def type_to_json(column_type: ColumnType) -> dict[str, object]:
-    """``column_type`` as a JSON object."""
-    return {
-        "dtype": column_type.dtype.value,
-        "shape": column_type.shape.value,
-        "nullable": column_type.nullable,
-        "width": column_type.width,
-    }
-
-
-def type_from_json(content: dict[str, object]) -> ColumnType:
-    """The type that `type_to_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
-    width = content["width"]
-    if not isinstance(content["nullable"], bool) or not isinstance(width, int | None):
-        raise TypeError(f"expected the type of a column, found {content!r}")
-    return ColumnType(DType(content["dtype"]), Shape(content["shape"]), content["nullable"], width)

@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 _MASK = 2**64 - 1
-_STEP = 0x9E3779B97F4A7C15
+
+STEP = 0x9E3779B97F4A7C15
+"""From one state of splitmix64 to the next: 2⁶⁴ ÷ the golden ratio."""
 
 
 def splitmix64(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """The output function of splitmix64 at the states ``values``: a bijection of 64-bit integers."""
-    mixed = values + np.uint64(_STEP)
+    mixed = values + np.uint64(STEP)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return mixed ^ (mixed >> np.uint64(31))

@@ -5,7 +5,7 @@ Tables get as many rows as their features can have ids, which for a vocabulary i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from materialized.assets import load_asset
 from materialized.chunk_header import BLOCK_ROWS
@@ -18,7 +18,7 @@ from transforms import operators
 from transforms.assets import Asset
 from transforms.binding import BoundModel
 from transforms.canonical import digest
-from transforms.nodes import walk
+from transforms.nodes import Node, walk
 from transforms.specs import Adagrad, DenseFeature, IdFeature
 from transforms.types import Shape
 
@@ -62,12 +62,18 @@ def _id_spaces(plan: Plan, model: BoundModel, store: Store) -> Mapping[str, int 
     nodes = {
         name: node for name, node in model.features.items() if not isinstance(model.spec.features[name], DenseFeature)
     }
-    assets: dict[str, Asset] = {
-        node.identity: load_asset(store, plan.identities[node.identity]).asset
-        for node in walk(list(nodes.values()))
-        if node.analyzer
-    }
+    assets = load_assets(nodes.values(), plan, store)
     return {name: operators.id_space(node, assets) for name, node in nodes.items()}
+
+
+def load_assets(nodes: Iterable[Node], plan: Plan, store: Store) -> dict[str, Asset]:
+    """What analyzers found for ``nodes``, by the analyzer node's identity.
+
+    Raises:
+      NotMaterializedError: something has not been computed.
+    """
+    analyzers = [node for node in walk(list(nodes)) if node.analyzer]
+    return {node.identity: load_asset(store, plan.identities[node.identity]).asset for node in analyzers}
 
 
 def _rows(model: str, table: str, given: int | None, needed: Mapping[str, int | None]) -> int:

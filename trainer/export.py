@@ -16,18 +16,15 @@ from typing import Any
 
 import tensorflow as tf
 
-from materialized.assets import load_asset
 from materialized.plan import Plan
 from materialized.store import Store
+from trainer.definitions import load_assets
 from trainer.errors import OutputError
 from trainer.export_check import CheckReport, check_export
 from trainer.export_description import describe
 from trainer.served_model import ServedModel
 from trainer.training import TrainedModel
-from transforms.assets import Asset
-from transforms.binding import BoundModel
 from transforms.compiler import compile_nodes
-from transforms.nodes import walk
 
 DESCRIPTION = "assets.extra/forebay.json"
 """Where an export describes itself, inside its directory."""
@@ -54,20 +51,10 @@ def export_model(
       NotMaterializedError: the store lacks statistics, or columns to check with.
     """
     with new_directory(output) as directory:
-        transform = compile_nodes(trained.bound.features, load_assets(trained.bound, plan, store))
+        transform = compile_nodes(trained.bound.features, load_assets(trained.bound.features.values(), plan, store))
         served = ServedModel(trained.model, transform)
         write_saved_model(served, directory, describe(served, trained, plan))
         return check_export(directory, trained, plan, store) if check else None
-
-
-def load_assets(bound: BoundModel, plan: Plan, store: Store) -> dict[str, Asset]:
-    """What analyzers found for the features of a model, by the analyzer node's identity.
-
-    Raises:
-      NotMaterializedError: something has not been computed.
-    """
-    analyzers = [node for node in walk(list(bound.features.values())) if node.analyzer]
-    return {node.identity: load_asset(store, plan.identities[node.identity]).asset for node in analyzers}
 
 
 def write_saved_model(served: ServedModel, directory: Path, description: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ import networkx as nx
 from transforms.canonical import digest, from_tagged, tagged
 from transforms.errors import GraphError, NotCanonicalError, SpecError
 from transforms.nodes import CONSTANT, RAW, Node, node_digest, walk
-from transforms.types import ColumnType, DType, Shape
+from transforms.types import ColumnType
 
 if TYPE_CHECKING:
     from transforms.binding import BoundModel
@@ -270,23 +270,17 @@ def _node_to_json(node: Node) -> dict[str, Any]:
         "version": node.version,
         "parameters": {name: tagged(value) for name, value in node.parameters.items()},
         "inputs": [inner.identity for inner in node.inputs],
-        "type": {
-            "dtype": node.type.dtype.value,
-            "shape": node.type.shape.value,
-            "nullable": node.type.nullable,
-            "width": node.type.width,
-        },
+        "type": node.type.to_json(),
         "analyzer": node.analyzer,
     }
 
 
 def _node_from_json(item: Mapping[str, Any], inputs: Sequence[Node]) -> Node:
-    kind = item["type"]
     return Node(
         operator=item["operator"],
         version=item["version"],
         parameters={name: from_tagged(value) for name, value in item["parameters"].items()},
         inputs=tuple(inputs),
-        type=ColumnType(DType(kind["dtype"]), Shape(kind["shape"]), kind["nullable"], kind["width"]),
+        type=ColumnType.from_json(item["type"]),
         analyzer=item["analyzer"],
     )

@@ -14,7 +14,9 @@ NaN is a float like any other and is not null. ``uint64`` values travel as the i
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 
@@ -95,6 +97,27 @@ class ColumnType:
         if self.shape is Shape.VECTOR:
             return pa.list_(value, self.width)
         return value
+
+    def to_json(self) -> dict[str, Any]:
+        """The type as a JSON object."""
+        return {
+            "dtype": self.dtype.value,
+            "shape": self.shape.value,
+            "nullable": self.nullable,
+            "width": self.width,
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> ColumnType:
+        """The type that `to_json` wrote.
+
+        Raises:
+          KeyError, TypeError, ValueError: ``content`` is no such object.
+        """
+        width = content["width"]
+        if not isinstance(content["nullable"], bool) or not isinstance(width, int | None):
+            raise TypeError(f"expected the type of a column, found {content!r}")
+        return cls(DType(content["dtype"]), Shape(content["shape"]), content["nullable"], width)
 
     @classmethod
     def from_arrow(cls, arrow: pa.DataType, nullable: bool = True) -> ColumnType | None:

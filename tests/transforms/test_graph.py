@@ -95,6 +95,16 @@ def test_merging_is_idempotent(a, b):
 
 
 @law
+@given(graphs("a"), node_lists())
+def test_merging_keeps_nodes_that_no_model_names(graph, nodes):
+    """What a store remembers of columns that are no longer asked for."""
+    remembered = FeatureGraph({}, nodes)
+    for merged in (graph.merge(remembered), remembered.merge(graph)):
+        assert set(merged.nodes) == {*graph.nodes, *walk(nodes)}
+        assert merged.outputs == graph.outputs
+
+
+@law
 @given(models("a"), models("b"), st.randoms(use_true_random=False))
 def test_merging_is_blind_to_names(a, b, rng):
     def renamed(model):
@@ -187,7 +197,8 @@ def test_a_subgraph_holds_what_its_nodes_are_made_from(model, data):
     part = graph.subgraph(chosen)
     assert set(part.nodes) == set(walk(chosen))
     assert part.outputs == {output: node for output, node in graph.outputs.items() if node in chosen}
-    assert part.merge(graph) == graph if part.outputs == graph.outputs else True
+    unnamed = FeatureGraph({}, chosen)
+    assert unnamed.merge(graph) == graph.merge(unnamed) == graph
 
 
 def test_raw_columns_and_literals_do_not_connect():
