@@ -8,6 +8,7 @@ batch hardly grows with its columns. This is the only module of the room that im
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from materialized.packing import PackedRows, Packing
 from materialized.plan import Plan
 from materialized.splits import Split
 from materialized.store import Store
+from transforms.errors import ForebayError
 from transforms.specs import Evaluate
 from transforms.types import ColumnType, DType
 from transforms.values import TF_DTYPES
@@ -100,6 +102,7 @@ class Reader:
         self._entries = split.entries(entries, part)
         self._block_rows = block_rows
         self._packing = Packing.of(self._delivered)
+        self._failure: ForebayError | None = None
 
     @classmethod
     def of(cls, plan: Plan, model: str, store: Store, part: str = "all") -> Reader:
@@ -185,18 +188,37 @@ class Reader:
 
         Raises:
           NotMaterializedError: a column is not there for some chunk.
-          MismatchError: a file is damaged, or is not what it should be.
+          MismatchError: a file is damaged, or is not what it should be. What is found while batches are taken is an
+            error of TensorFlow's, except inside of `telling`.
         """
-        # Here and not in the generator: TensorFlow would turn what this raises into an error of its own.
+        # Here and not in the generator, where it would need `telling`.
         delivery = self._delivery(batch_size, shuffle_seed, epochs, drop_remainder)
 
         def generate() -> Iterator[tuple[Any, ...]]:
-            for rows, position in delivery.batches(self._block_reader(), self._packing, start):
-                yield self._arrays(rows, position)
+            try:
+                for rows, position in delivery.batches(self._block_reader(), self._packing, start):
+                    yield self._arrays(rows, position)
+            except ForebayError as error:
+                self._failure = error
+                raise
 
         packed = tf.data.Dataset.from_generator(generate, output_signature=self._signature())
         static = batch_size if drop_remainder else None
         return packed.map(lambda *arrays: self._batch(arrays, static)).prefetch(2)
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """Around taking batches: what goes wrong when rows are read is raised as itself.
+
+        TensorFlow makes errors of its own of what a dataset raises, in which the message stands amid others.
+        """
+        try:
+            yield
+        except tf.errors.OpError as error:
+            failure, self._failure = self._failure, None
+            if failure is None:
+                raise
+            raise failure from error
 
     def _ragged_dtypes(self) -> list[DType]:
         return [dtype for dtype in DType if any(kind.dtype is dtype for _, kind in self._packing.ragged)]

@@ -7,6 +7,8 @@ neither that nor a checkpoint nor a restart changes any parameter, bit by bit.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
@@ -40,6 +42,9 @@ class Source(Protocol):
         start: Position | None = None,
     ) -> Any:
         """Batches as a ``tf.data.Dataset``; the same arguments give the same batches."""
+
+    def telling(self) -> AbstractContextManager[None]:
+        """Around taking batches: what the source raises is raised as itself, not as an error of TensorFlow's."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,8 @@ def fit(
     iterator = iter(_training_batches(model, source, options, progress))
     while (wanted := options.steps_until_stop(progress.step)) > 0:
         started = time.monotonic()
-        done = run(iterator, wanted)
+        with source.telling():
+            done = run(iterator, wanted)
         before, progress = progress, _advanced(progress, done)
         if done.fault != NO_FAULT:
             raise _fault(model, source, options, progress, int(done.fault))
@@ -176,7 +182,7 @@ def evaluate(model: Model, source: Source, show: Show = lambda text: None) -> Me
     forward = model.engine.make_forward(model.predictions)
     parts: list[tuple[Any, Any, Any]] = [(np.zeros(0, np.float32),) * 3]
     rows = 0
-    for batch in source.dataset(batch_size=EVALUATION_BATCH):
+    for batch in _each(source, source.dataset(batch_size=EVALUATION_BATCH)):
         logits, fault = forward(batch)
         usable = tf.reduce_all(
             tf.math.is_finite(logits) & (batch.label >= 0) & (batch.label <= 1) & (batch.weight >= 0)
@@ -188,6 +194,11 @@ def evaluate(model: Model, source: Source, show: Show = lambda text: None) -> Me
         show(f"evaluating: {rows:,} examples")
     labels, all_logits, weights = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     return measure(labels, all_logits, weights)
+
+
+def _each(source: Source, batches: Any) -> Iterator[Any]:
+    with source.telling():
+        yield from batches
 
 
 def scalars(metrics: Metrics) -> dict[str, float | None]:

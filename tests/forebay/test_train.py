@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from forebay.main import main
@@ -146,6 +147,21 @@ def test_a_run_of_another_model_or_other_data_is_refused(place: Path) -> None:
     with pytest.raises(SetupMismatchError, match="batches is of 32, remainder kept there, and of 64"):
         train(*project(place), directory, Options(resume=True))  # type: ignore[arg-type]
     assert load_trained(*project(place), directory).progress.step == 1  # type: ignore[arg-type]
+
+
+def test_a_damaged_file_is_told_without_a_traceback(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is found while TensorFlow asks for batches."""
+    (file,) = (place / "store" / "chunks").rglob("*.parquet")
+    data = bytearray(file.read_bytes())
+    column = pq.read_metadata(file).row_group(0).column(0)
+    begin = column.dictionary_page_offset or column.data_page_offset
+    data[begin + column.total_compressed_size - 1] ^= 0xFF  # the last byte of its last page
+    file.chmod(0o644)
+    file.write_bytes(data)
+    assert main(["train", *WHERE, "--output", "runs"]) == 1
+    error = capsys.readouterr().err
+    assert f"{file.name}: rows 0 to {ROWS - 1} cannot be read" in error
+    assert "Traceback" not in error
 
 
 def test_what_is_not_materialized_is_said(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

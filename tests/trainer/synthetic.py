@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -111,6 +112,9 @@ class Rows:
         return tf.data.Dataset.from_generator(
             lambda: (self.batch(rows, position) for rows, position in batches), output_signature=spec
         )
+
+    def telling(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 def _of_any_batch(value: Any) -> Any:
