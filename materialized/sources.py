@@ -18,7 +18,7 @@ from materialized.errors import MismatchError, SourceError
 from materialized.log_files import LogFile, file_digest, find_files
 from materialized.store import Store
 from transforms.places import nearest
-from transforms.schema import parse_type
+from transforms.schema import parse_schema
 from transforms.specs import DatasetSpec
 from transforms.types import ColumnType
 
@@ -38,7 +38,7 @@ def raw_schema(dataset: DatasetSpec) -> Mapping[str, ColumnType]:
       SourceError: the files contradict each other or the dataset file, a text format has no schema, or there are no
         files.
     """
-    declared = {name: parse_type(text) for name, text in dataset.schema.items()}
+    declared = parse_schema(dataset.schema)
     place = str(dataset.place or f"dataset {dataset.name!r}")
     if dataset.format != "parquet":
         if not declared:
@@ -100,7 +100,7 @@ def _parquet_entries(dataset: DatasetSpec, file: LogFile, found: str) -> Iterato
 
 def _text_entries(dataset: DatasetSpec, file: LogFile, found: str) -> Iterator[ChunkEntry]:
     parts = max(1, -(-file.bytes // dataset.chunk_bytes))
-    schema = {name: str(parse_type(text)) for name, text in dataset.schema.items()}
+    schema = {name: str(column) for name, column in parse_schema(dataset.schema).items()}
     for ordinal in range(parts):
         options = {
             "format": dataset.format,

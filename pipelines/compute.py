@@ -20,7 +20,8 @@ from materialized.raw_rows import read_raw
 from materialized.store import Store
 from transforms.nodes import Node, walk
 
-BLOCK_ROWS = 65_536
+ROWS_PER_CALL = 65_536
+"""Rows that go through the compiled function at a time; more need more memory, fewer more time."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ class Program:
         """
         transform = _compiled(self)
         raw = read_raw(self.store, entry, transform.inputs) if transform.inputs else _rows_alone(entry)
-        blocks = [transform.apply(raw.slice(start, BLOCK_ROWS)) for start in range(0, max(raw.num_rows, 1), BLOCK_ROWS)]
+        starts = range(0, max(raw.num_rows, 1), ROWS_PER_CALL)
+        blocks = [transform.apply(raw.slice(start, ROWS_PER_CALL)) for start in starts]
         return pa.concat_tables(blocks)
 
 

@@ -85,10 +85,6 @@ class ColumnType:
         """This type, nullable or not. Shapes that are never null stay as they are."""
         return replace(self, nullable=nullable and self.shape is Shape.SCALAR)
 
-    def with_dtype(self, dtype: DType) -> ColumnType:
-        """This shape and nullability with another dtype."""
-        return replace(self, dtype=dtype)
-
     def to_arrow(self) -> pa.DataType:
         """The Arrow type that a materialized column of this type is stored as."""
         value = _TO_ARROW[self.dtype]
