@@ -32,6 +32,7 @@ BASE = [
 TRAINING = [
     "keras>=3.10,<4",
     "scikit-learn>=1.6,<2",
+    "scipy>=1.14,<2",
     "tensorboard>=2.20,<2.22",
 ]
 

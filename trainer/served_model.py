@@ -17,6 +17,7 @@ from trainer.errors import ExportError
 from trainer.export_inputs import Input, columns_from_examples, columns_from_tensors, inputs_of, tensor_specs
 from trainer.model import Model, row_ranges
 from trainer.tables import Table, look_up
+from trainer.variables import assign_part
 from transforms.compiler import Transform
 from transforms.values import Value
 
@@ -115,5 +116,5 @@ def _copy(engine: Engine, table: Table) -> tf.Variable:
     """A table as one variable, copied piece by piece."""
     variable = tf.Variable(tf.zeros([table.rows, table.dim]), trainable=False, name=table.name)
     for rows in row_ranges(table.rows):
-        variable[rows.start : rows.stop].assign(engine.read_rows(table.name, VALUES, rows))
+        assign_part(variable, (rows.start, 0), engine.read_rows(table.name, VALUES, rows))
     return variable
