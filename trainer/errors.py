@@ -33,6 +33,10 @@ class DataError(ForebayError):
     """Data that a step cannot use; the message names the step and the feature."""
 
 
+class NoRowsError(InputError):
+    """A model has no rows to train on; the message says what may keep them all away."""
+
+
 class DivergedError(ForebayError):
     """The loss is not finite; the message names the step, and the feature if one of its values is not finite."""
 

@@ -19,7 +19,7 @@ from materialized.delivery import Position
 from trainer.checkpoints import KEEP, Checkpoints, Progress
 from trainer.diagnosis import fault_error
 from trainer.engines.contract import NO_FAULT, Schedule, Serialized, StepsRun
-from trainer.errors import DivergedError
+from trainer.errors import DivergedError, NoRowsError
 from trainer.metrics import Metrics, measure
 from trainer.model import Model
 from trainer.progress import Show
@@ -107,6 +107,7 @@ def fit(
     Raises:
       DivergedError: the loss, or a parameter, is not finite.
       DataError: an id is outside its table.
+      NoRowsError: there is no batch to train on.
     """
     run = model.engine.make_step(model.loss, model.parameters, options.schedule)
     iterator = iter(_training_batches(model, source, options, progress))
@@ -120,6 +121,8 @@ def fit(
         if done.steps:
             _tell(before, progress, done, time.monotonic() - started, summaries, show)
         ended = done.steps < wanted or progress.step == options.steps
+        if ended and not progress.step:
+            raise _no_rows(model)
         if checkpoints is not None and (ended or progress.step % options.checkpoint_steps == 0):
             _require_finite(model, progress)
             checkpoints.save(progress, model.parts())
@@ -150,6 +153,15 @@ def _fault(model: Model, source: Source, options: Options, progress: Progress, f
     """What is wrong with the step after ``progress``, whose batch is read again."""
     batch = next(iter(_training_batches(model, source, options, progress)))
     return fault_error(fault, f"step {progress.step + 1}", batch, model.definition)
+
+
+def _no_rows(model: Model) -> NoRowsError:
+    train = model.definition.train
+    wanted = f"a batch of {train.batch_size} rows" if train.drop_remainder else "rows"
+    return NoRowsError(
+        f"model {model.definition.name}: expected {wanted} to train on, found none that its filter keeps and that is "
+        f"not held out ({train.evaluate or 'nothing is'})"
+    )
 
 
 def _require_finite(model: Model, progress: Progress) -> None:

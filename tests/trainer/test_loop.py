@@ -15,7 +15,7 @@ import tensorflow as tf
 from tests.commands import ROOT
 from tests.trainer.synthetic import Rows, definition
 from trainer.checkpoints import Checkpoints, Progress
-from trainer.errors import DataError, DivergedError
+from trainer.errors import DataError, DivergedError, NoRowsError
 from trainer.loop import Options, evaluate, fit
 from trainer.model import Model
 from trainer.summaries import Summaries
@@ -124,6 +124,15 @@ def test_what_stops_training_is_named(feature: str, value: float, error: type[Ex
         error, match=re.escape(f"evaluation, rows from 0: {message.partition(': ')[2]}".replace("\\", ""))
     ):
         evaluate(model, rows)
+
+
+@pytest.mark.parametrize(("rows", "drop"), [(0, False), (3, True)])
+def test_nothing_to_train_on_is_no_training(tmp_path: Path, rows: int, drop: bool) -> None:
+    model = Model(definition(drop_remainder=drop))
+    checkpoints = Checkpoints(tmp_path, SETUP)
+    with pytest.raises(NoRowsError, match=r"model small: expected .*rows to train on, found none .*\(nothing is\)"):
+        fit(model, Rows(rows), Options(), Progress(), checkpoints, Summaries(None), lambda text: None)
+    assert not checkpoints.steps()
 
 
 def test_parameters_that_grow_without_end_are_not_kept(tmp_path: Path) -> None:
