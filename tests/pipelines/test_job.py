@@ -12,10 +12,13 @@ from materialized.assets import load_asset
 from materialized.chunk_files import read_columns
 from materialized.errors import LabelError, ReadOnlyStoreError
 from materialized.files import LocalFiles
+from materialized.partials import read_partial
 from materialized.pins import pinned_window
 from materialized.sources import current_manifest
 from materialized.store import Store
 from pipelines import job
+from pipelines.accumulators import accumulator
+from pipelines.analyze import accumulation
 from pipelines.errors import PartialResultError
 from pipelines.runner import RunnerOptions
 from tests.commands import ROOT
@@ -140,6 +143,27 @@ def test_statistics_do_not_depend_on_how_the_work_is_cut(tmp_path):
     assert stored(stores[0].path, "partials") == stored(stores[1].path, "partials")
     # Two vocabularies share their counts: of six statistics five are accumulated, over five chunks.
     assert [(summary.statistics, summary.partials) for summary in summaries] == [(6, 25), (6, 25)]
+
+
+def test_partial_results_are_folded_as_the_window_names_them(tmp_path, store):
+    """In its order, which the last bits of moments and of sketches show, and a chunk that it has twice twice."""
+    for number in range(1, 6):
+        csv(tmp_path / "log", number, rows=7 * number)
+    (tmp_path / "log" / "part-09.csv").write_bytes((tmp_path / "log" / "part-02.csv").read_bytes())
+    log = dataset(tmp_path / "log")
+    plan = run(store, log, model("a", dense={"z": "fill(zscore(log1p(price)), 0)"})).plan
+    window = pinned_window(store, log).chunks
+    assert (len(window), len(set(window))) == (6, 5)
+    ((node,),) = plan.graph.analyzer_levels()
+    kept, counter = accumulation(node, plan.identities), accumulator("moments", 1, {})
+
+    def folded(chunks):
+        return counter.asset(counter.fold(read_partial(store, kept.identity, chunk) for chunk in chunks), {})
+
+    found = load_asset(store, plan.identities[node.identity]).asset
+    assert found == folded(window)
+    assert found.count == folded(set(window)).count + 14
+    assert found != folded(sorted(window))
 
 
 def test_partial_results_are_used_again(tmp_path, store):
