@@ -100,6 +100,7 @@ def test_csv_mistakes_name_the_line(read, data, message):
         (pa.compress(b'{"a": 1}\n', "zstd", asbytes=True), "zstd, whose names end in .zst"),
         ("{}\n".encode("utf-16"), "UTF-16"),
     ],
+    ids=["gzip", "bzip2", "zstd", "UTF-16"],  # compressed data holds the time, and names must not
 )
 def test_what_is_no_text_is_named(read, data, kind):
     with pytest.raises(LogError, match=f"log: expected a JSON lines file, found a file that begins as {kind}"):
