@@ -15,7 +15,7 @@ import re
 import sys
 from collections.abc import Sequence
 
-from forebay import startup_noise
+from transforms import startup_noise
 from transforms.errors import ForebayError, InputError
 from transforms.places import nearest
 

@@ -18,6 +18,7 @@ from materialized.assets import load_asset
 from materialized.chunks import ChunkEntry
 from materialized.raw_rows import read_raw
 from materialized.store import Store
+from transforms import startup_noise
 from transforms.nodes import Node, walk
 
 ROWS_PER_CALL = 65_536
@@ -83,6 +84,7 @@ def _rows_alone(entry: ChunkEntry) -> pa.Table:
 
 @lru_cache(maxsize=16)
 def _compiled(program: Program) -> Any:
+    startup_noise.install()
     from transforms.compiler import compile_nodes  # TensorFlow, which processes that only plan jobs do without
 
     assets = {node: load_asset(program.store, identity).asset for node, identity in program.assets}

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import logging
 import secrets
+import signal
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import apache_beam as beam
@@ -37,6 +40,9 @@ _QUIETER = {
     # It discards what it does not know; here that is an error.
     "apache_beam.options.pipeline_options": logging.ERROR,
 }
+
+_TELL_OF_INTERRUPTS = ("apache_beam.runners.common", "apache_beam.runners.portability.local_job_service")
+"""Loggers of workers in this process, and of those in processes that an interrupt from the terminal meets too."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,7 @@ def run_job(build: Callable[[beam.Pipeline], Any], options: RunnerOptions) -> No
     with _failure_folder(options, beam_options) as folder:
         pipeline = beam.Pipeline(runner=_IN_PROCESS.get(options.runner, options.runner), options=beam_options)
         build(pipeline) | "write failures" >> WriteFailures(folder)
-        with _quiet():
+        with _quiet(), _interruptible():
             state = pipeline.run().wait_until_finish()
         raise_failures(read_failures(folder))
         if state != PipelineState.DONE:
@@ -126,3 +132,36 @@ def _quiet() -> Iterator[None]:
     finally:
         for name, level in before.items():
             logging.getLogger(name).setLevel(level)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """An interrupt stays one: where it meets a worker in this thread, Beam logs it and raises it as a RuntimeError."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    interrupted = False
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal interrupted
+        interrupted = True
+        handler(number, frame)
+
+    def is_told(record: logging.LogRecord) -> bool:
+        return not interrupted
+
+    loggers = [logging.getLogger(name) for name in _TELL_OF_INTERRUPTS]
+    for logger in loggers:
+        logger.addFilter(is_told)
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    except Exception as error:
+        if interrupted:
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        for logger in loggers:
+            logger.removeFilter(is_told)

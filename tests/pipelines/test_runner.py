@@ -1,4 +1,5 @@
 import logging
+import signal
 
 import apache_beam as beam
 import pytest
@@ -45,6 +46,24 @@ def test_without_mistakes_nothing_is_raised_or_logged(caplog):
     run_job(build(1, 5), RunnerOptions())
     assert caplog.text == ""
     assert levels == {name: logging.getLogger(name).level for name in levels}
+
+
+def interrupted(element):
+    signal.raise_signal(signal.SIGINT)
+    yield element
+
+
+def test_an_interrupt_that_meets_a_worker_stays_one(caplog):
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        run_job(
+            lambda pipeline: (
+                pipeline | beam.Create([1]) | beam.ParDo(interrupted).with_outputs(FAILURES, main="done")
+            )[FAILURES],
+            RunnerOptions(),
+        )
+    assert caplog.text == ""
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_options_of_other_runners_are_taken():

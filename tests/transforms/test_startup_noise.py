@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from forebay.startup_noise import worth_telling
+from transforms.startup_noise import worth_telling
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -39,7 +39,7 @@ os.write(2, b"told at once\\n")
 
 SCRIPT = """
 import sys
-from forebay import startup_noise
+from transforms import startup_noise
 startup_noise.install()
 startup_noise.install()
 print("before", file=sys.stderr)

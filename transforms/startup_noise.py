@@ -39,9 +39,13 @@ _WAIT_SECONDS = 5.0
 
 
 def install() -> None:
-    """Arranges that the first import of TensorFlow in this process is quiet; costs nothing until then."""
+    """Arranges that the first import of TensorFlow in this process is quiet; costs nothing until then.
+
+    Processes that this one starts have the level of the log from it, and call this for themselves.
+    """
     loaded = "tensorflow" in sys.modules or any(isinstance(finder, _Finder) for finder in sys.meta_path)
     if not loaded and os.environ.get(LEVEL) != "0":
+        os.environ.setdefault(LEVEL, "2")
         sys.meta_path.insert(0, _Finder())
 
 
@@ -59,7 +63,6 @@ class _Finder:
             execute = spec.loader.exec_module
 
             def quietly(module: Any) -> None:
-                os.environ.setdefault(LEVEL, "2")
                 with _filtered():
                     execute(module)
                     module.config.list_physical_devices("GPU")  # looks for them now and not amid the work
