@@ -95,10 +95,10 @@ class Memory:
         there = [old for old in before if old.source == entry.source]
         same = _first(before, lambda old: old.source_digest == entry.source_digest)
         if same is not None and same.parts != entry.parts:
-            text = f"{entry.source} is now {entry.parts} chunks, was {same.parts} (chunk_bytes of {self._dataset})"
-            return Reason(Kind.CHANGED_CHUNK, text, entry.source)
+            text = f"chunk_bytes of {self._dataset} changed; the bytes of its files are the same, cut into other chunks"
+            return Reason(Kind.CHANGED_CHUNK, text, self._dataset)
         if same is not None:
-            text = f"the schema of {self._dataset}, or how it is read; the bytes of {entry.source} are the same"
+            text = f"the schema of {self._dataset}, or how it is read; the bytes of its files are the same"
             return Reason(Kind.RAW_SCHEMA, text, self._dataset)
         if there:
             was, now = there[0].source_digest[:12], entry.source_digest[:12]
