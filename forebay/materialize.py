@@ -11,6 +11,7 @@ from transforms.errors import InputError
 if TYPE_CHECKING:
     from forebay.project import Project
     from pipelines.job import Summary
+    from pipelines.runner import RunnerOptions
 
 FORMATS = ("parquet", "tfrecord")
 
@@ -50,20 +51,35 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"--workers: expected at least 1, found {arguments.workers}")
     from forebay.project import open_project
 
+    options = _runner_options(arguments)
     project = open_project(arguments.models, arguments.data, arguments.store, create=not arguments.dry_run)
     if arguments.dry_run:
         _print_dry_run(project, arguments.refresh)
     else:
-        print_summary(materialize(project, arguments))
+        print_summary(materialize(project, arguments, options))
     return 0
 
 
-def materialize(project: Project, arguments: argparse.Namespace | None = None) -> Summary:
+def _runner_options(arguments: argparse.Namespace) -> RunnerOptions | None:
+    """How Beam is to run, checked before anything is read or made; None for the defaults, which need no Beam yet."""
+    if arguments.runner == "DirectRunner" and arguments.workers == 1 and not arguments.beam:
+        return None
+    from pipelines.runner import RunnerOptions
+
+    options = RunnerOptions(arguments.runner, arguments.workers, arguments.worker_mode, tuple(arguments.beam))
+    options.pipeline_options()
+    return options
+
+
+def materialize(
+    project: Project, arguments: argparse.Namespace | None = None, options: RunnerOptions | None = None
+) -> Summary:
     """Computes what the models of ``project`` lack.
 
     Args:
       project: opened with ``create``.
       arguments: those of this verb; None takes the defaults.
+      options: how Beam runs; None runs it in this process.
 
     Returns:
       What was done.
@@ -74,12 +90,6 @@ def materialize(project: Project, arguments: argparse.Namespace | None = None) -
 
     if project.store is None:
         raise ValueError("the project was opened without making a store")
-    options = None
-    if arguments is not None and not _is_default(arguments):
-        from pipelines.runner import RunnerOptions
-
-        options = RunnerOptions(arguments.runner, arguments.workers, arguments.worker_mode, tuple(arguments.beam))
-        options.pipeline_options()  # a wrong option is told before the work
     return job.run(
         project.models,
         project.dataset,
@@ -89,10 +99,6 @@ def materialize(project: Project, arguments: argparse.Namespace | None = None) -
         refresh=arguments is not None and arguments.refresh,
         console=Console(stderr=True),
     )
-
-
-def _is_default(arguments: argparse.Namespace) -> bool:
-    return arguments.runner == "DirectRunner" and arguments.workers == 1 and not arguments.beam
 
 
 def print_summary(summary: Summary) -> None:

@@ -135,7 +135,7 @@ def write_manifest(store: Store, manifest: Manifest) -> int:
 def read_manifest(store: Store, dataset: str) -> Manifest | None:
     """The newest manifest of ``dataset`` that was kept, or None."""
     number, data = _newest(store, dataset)
-    return None if data is None else _decode(data, layout.manifest(dataset, number))
+    return None if data is None else _decode(data, f"{store.path}/{layout.manifest(dataset, number)}")
 
 
 def _newest(store: Store, dataset: str) -> tuple[int, bytes | None]:

@@ -50,7 +50,7 @@ def pinned_window(store: Store, dataset: DatasetSpec) -> Window | None:
         content = json.loads(data)
         return Window(int(content["generation"]), tuple(content["chunks"]))
     except (ValueError, KeyError, TypeError) as error:
-        raise MismatchError(f"{keys[-1]}: expected a pinned window, found {data[:80]!r}") from error
+        raise MismatchError(f"{store.path}/{keys[-1]}: expected a pinned window, found {data[:80]!r}") from error
 
 
 def current_window(store: Store | None, dataset: DatasetSpec, manifest: Manifest) -> Window:

@@ -21,7 +21,7 @@ from typing import Any
 
 import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
-from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions
+from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, StandardOptions
 from apache_beam.runners.runner import PipelineState
 
 from pipelines.errors import RunnerError
@@ -67,6 +67,10 @@ class RunnerOptions:
             raise InputError(f"expected at least 1 worker, found {self.workers}")
         if self.mode not in _MODES:
             raise InputError(f"expected workers that are {' or '.join(_MODES)}, found {self.mode!r}")
+        known = sorted({*_IN_PROCESS, *StandardOptions.KNOWN_RUNNER_NAMES})
+        if "." not in self.runner and self.runner not in known:
+            found = f"found {self.runner!r}{nearest(self.runner, known)}"
+            raise InputError(f"expected a runner among {', '.join(known)}, or a class's path, {found}")
 
     @property
     def in_process(self) -> bool:
@@ -84,6 +88,8 @@ class RunnerOptions:
             unknown = sorted(set(options.get_all_options(retain_unknown_options=True)) - set(known))
         if unknown:
             raise InputError(f"Beam has no option --{unknown[0]}{nearest(unknown[0], known)}")
+        if not self.in_process and not options.view_as(GoogleCloudOptions).temp_location:
+            raise InputError(f"the runner {self.runner} needs --temp_location, which its workers can write")
         return options
 
 
@@ -116,10 +122,8 @@ def _failure_folder(options: RunnerOptions, beam_options: PipelineOptions) -> It
     if options.in_process:
         with tempfile.TemporaryDirectory(prefix="forebay-failures-") as folder:
             yield folder
-    elif temporary:
-        yield FileSystems.join(temporary, f"forebay-failures-{secrets.token_hex(8)}")
     else:
-        raise InputError(f"the runner {options.runner} needs --temp_location, which its workers can write")
+        yield FileSystems.join(temporary, f"forebay-failures-{secrets.token_hex(8)}")
 
 
 @contextmanager

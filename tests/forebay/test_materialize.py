@@ -92,21 +92,16 @@ def test_a_wrong_log_is_told_without_a_traceback(project, tmp_path, capfd, text,
     [
         (["--workers", "0"], "--workers: expected at least 1, found 0"),
         (["--beam=--regoin=x"], "Beam has no option --regoin (did you mean 'region'?)"),
+        (["--runner", "DataflwRunner"], "(did you mean 'DataflowRunner'?)"),
+        (["--runner", "FlinkRunner"], "needs --temp_location"),
         (["--format", "csv"], "invalid choice: 'csv'"),
         (["--store", "log"], "expected a store"),
     ],
 )
-def test_wrong_options(project, capsys, options, message):
+def test_wrong_options(project, tmp_path, capsys, options, message):
     assert main([*project, *options]) == 2
     assert message in capsys.readouterr().err
-
-
-def test_an_empty_directory(project, tmp_path, capsys):
-    for path in (tmp_path / "log").iterdir():
-        path.unlink()
-    assert main(project) == 2
-    assert "empty directory" in capsys.readouterr().err
-    assert stored("store", ".") <= {"store.json"}
+    assert not (tmp_path / "store").exists()
 
 
 def test_a_log_without_files_leaves_no_store(project, tmp_path, capsys):

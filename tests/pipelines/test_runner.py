@@ -77,6 +77,7 @@ def test_options_of_other_runners_are_taken():
     [
         ({"workers": 0}, "at least 1 worker"),
         ({"mode": "fibers"}, "threads or processes, found 'fibers'"),
+        ({"runner": "directrunner"}, r"found 'directrunner' \(did you mean 'DirectRunner'\?\)"),
     ],
 )
 def test_wrong_options(options, message):
