@@ -223,6 +223,13 @@ def test_files_that_are_mixed_up_and_a_misspelt_include(write):
     assert mistakes("b.yaml") == ["b.yaml:1: unknown key 'inclde' (did you mean 'include'?)"]
 
 
+def test_an_expression_with_a_comma_inside_braces(write):
+    write(a=SMALL + "let: {n: fill(n, 0)}\n")
+    (mistake,) = mistakes("a.yaml")
+    assert mistake.startswith("a.yaml:5: let: '0)' has no value, and there is nothing to drop")
+    assert mistake.endswith("an expression with commas inside { } has to be quoted")
+
+
 def test_two_models_of_one_name(write):
     write(a=SMALL, b="# another\n" + SMALL)
     assert mistakes("a.yaml", "b.yaml") == ["b.yaml:2: the model 'm' is given twice; first in a.yaml:1"]
