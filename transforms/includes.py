@@ -125,9 +125,8 @@ class IncludedFiles:
             elif name in merged:
                 del merged[name]
             elif key not in _OPTIONAL:
-                hint = nearest(name, base) or "; no included file defines it"
-                if top.flow:  # the likelier slip: {a: fill(b, 0)} is a map of two
-                    hint += "; an expression with commas inside { } has to be quoted"
+                comma = "; an expression with commas inside { } has to be quoted" if top.flow else ""
+                hint = nearest(name, base) or f"; no included file defines it{comma}"
                 self._problems.add(entry.place, f"{key}: {name!r} has no value, and there is nothing to drop{hint}")
         return MapTree(top.place, merged, top.flow)
 
