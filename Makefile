@@ -25,7 +25,7 @@ demo: $(LINE)
 	  --store demo/store --output demo/models --export tip_cross
 
 test: $(DEV)
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 check: $(DEV)
 	$(BIN)/ruff check --quiet .
