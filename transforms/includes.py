@@ -125,7 +125,8 @@ class IncludedFiles:
             elif name in merged:
                 del merged[name]
             elif key not in _OPTIONAL:
-                comma = "; an expression with commas inside { } has to be quoted" if top.flow else ""
+                split = top.flow and isinstance(entry.value, ScalarTree) and not entry.value.text
+                comma = "; an expression with commas inside { } has to be quoted" if split else ""
                 hint = nearest(name, base) or f"; no included file defines it{comma}"
                 self._problems.add(entry.place, f"{key}: {name!r} has no value, and there is nothing to drop{hint}")
         return MapTree(top.place, merged, top.flow)
