@@ -18,7 +18,7 @@ from materialized.errors import SliceError
 from materialized.groups import GroupColumn, GroupDescriptor
 from materialized.inventory import Inventory
 from materialized.missing import Lineage, Memory
-from materialized.overlap import overlap
+from materialized.overlap import nothing_held_out, overlap
 from materialized.pins import Window, current_window
 from materialized.store import Store
 from transforms.difference import Reason, Statistics, StoredColumn
@@ -102,8 +102,15 @@ class Plan:
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What is allowed and should be known: statistics that have seen chunks on which a model is evaluated."""
-        found = (overlap(model, self.dataset, self.manifest, self.window) for model in self.models)
+        """What is allowed and should be known: a model is evaluated on what statistics have seen, or on nothing."""
+        found = (
+            warning
+            for model in self.models
+            for warning in (
+                overlap(model, self.dataset, self.manifest, self.window),
+                nothing_held_out(model, self.manifest),
+            )
+        )
         return tuple(warning for warning in found if warning is not None)
 
     @property

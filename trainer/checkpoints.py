@@ -175,6 +175,15 @@ class Checkpoints:
             None if position is None else (int(position[0]), int(position[1]), int(position[2])),
         )
 
+    def restore_newest(self, parts: Iterable[Part], only: Collection[str] | None = None) -> Progress:
+        """Puts the newest checkpoint into ``parts``, as `restore`; if it is damaged, says which is left without it."""
+        steps = self.steps()
+        try:
+            return self.restore(steps[-1], parts, only)
+        except CheckpointError as error:
+            left = f"the newest is that of step {steps[-2]}" if len(steps) > 1 else "the run has none"
+            raise CheckpointError(f"{error}\nwithout {self.path(steps[-1])} {left}") from error
+
     def _require_setup(self, directory: Path, found: Mapping[str, str], only: Collection[str] | None) -> None:
         for name in sorted(found.keys() | self._setup.keys()):
             if only is not None and name not in only:

@@ -92,7 +92,7 @@ def train(
     model = Model(definition)
     progress = Progress()
     if checkpoints is not None and checkpoints.steps():
-        progress = checkpoints.restore(checkpoints.steps()[-1], model.parts())
+        progress = checkpoints.restore_newest(model.parts())
     with watched(console) as show_line, Summaries(None if directory is None else directory / SUMMARIES) as summaries:
 
         def show(text: str) -> None:
@@ -122,7 +122,7 @@ def load_trained(plan: Plan, name: str, store: Store, directory: str | Path) -> 
             f"{directory}: expected a run of model {name} with a checkpoint, found none; `forebay train` makes one"
         )
     model = Model(definition)
-    progress = checkpoints.restore(checkpoints.steps()[-1], model.parts(), only=MODEL_SETUP)
+    progress = checkpoints.restore_newest(model.parts(), only=MODEL_SETUP)
     return TrainedModel(bound_model(plan, name), model, progress, None, directory)
 
 

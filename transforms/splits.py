@@ -11,7 +11,15 @@ from transforms.nodes import Node
 from transforms.places import nearest
 from transforms.problems import Problems
 from transforms.scopes import Bound, Columns, Scope
-from transforms.specs import DatasetSpec, EvaluateHash, EvaluateTime, Expression, ModelSpec
+from transforms.specs import (
+    DatasetSpec,
+    Evaluate,
+    EvaluateChunks,
+    EvaluateHash,
+    EvaluateTime,
+    Expression,
+    ModelSpec,
+)
 from transforms.types import Shape
 
 HASH_BUCKETS = 2**30
@@ -86,6 +94,20 @@ def _held_out(operator: str, left: Bound, right: Bound, scope: Scope, expression
 def since_number(evaluate: EvaluateTime) -> int | float | None:
     """From which value of the time column on rows are held out, or None where the text is neither date nor time."""
     return _seconds(evaluate.since) if isinstance(evaluate.since, str) else evaluate.since
+
+
+def written(evaluate: Evaluate | None) -> str:
+    """What is held out, for messages: nearly as a spec has it."""
+    match evaluate:
+        case None:
+            return "nothing"
+        case EvaluateChunks():
+            return f"chunks {evaluate.chunks!r}"
+        case EvaluateTime():
+            return f"time since {evaluate.since}"
+        case EvaluateHash():
+            by = "row position" if evaluate.by is None else evaluate.by.text
+            return f"a fraction of {evaluate.fraction} by hash of {by}"
 
 
 def _seconds(text: str) -> int | float | None:

@@ -245,9 +245,33 @@ def test_statistics_over_what_is_held_out_are_warned_of(evaluate, seen):
     dataset = replace(LOG, statistics=":2")
     spec = SimpleNamespace(place=None, train=SimpleNamespace(evaluate=evaluate))
     models = [replace(model("m", v=vocab(QUERY)), spec=spec), replace(model("n", q=Q), spec=spec)]
-    warnings = make_plan(models, dataset, manifest(*entries), None).warnings
+    found = make_plan(models, dataset, manifest(*entries), None).warnings
+    warnings = [text for text in found if "is evaluated on nothing" not in text]
     assert len(warnings) == (seen is not None)
     assert all(f"model 'm' is evaluated on chunks that its statistics have seen: {seen}" in text for text in warnings)
+
+
+@pytest.mark.parametrize(
+    ("evaluate", "text"),
+    [
+        (EvaluateChunks("2:"), "chunks '2:'"),
+        (EvaluateTime(200), "time since 200"),
+        (EvaluateTime("1970-01-02"), "time since 1970-01-02"),
+        (EvaluateChunks("1:"), None),
+        (EvaluateTime(199), None),
+        (EvaluateHash(0.1), None),
+        (None, None),
+    ],
+)
+def test_that_nothing_is_held_out_is_warned_of(evaluate, text):
+    entries = [replace(entry(name), time_range=(time, time + 99)) for name, time in (("a", 0), ("b", 100))]
+    spec = SimpleNamespace(place=None, train=SimpleNamespace(evaluate=evaluate))
+    bound = replace(model("n", q=Q), spec=spec)
+    expected = f"model 'n' is evaluated on nothing: none of the log's 2 chunks is held out (evaluate: {text})"
+    assert make_plan([bound], LOG, manifest(*entries), None).warnings == ((expected,) if text else ())
+    if isinstance(evaluate, EvaluateTime):
+        # Where a file does not say its times, nothing is claimed.
+        assert make_plan([bound], LOG, manifest(*entries, entry("c")), None).warnings == ()
 
 
 def test_a_window_without_chunks_is_refused_where_statistics_are_needed():

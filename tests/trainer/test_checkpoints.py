@@ -101,6 +101,16 @@ def test_a_damaged_one_is_refused_and_changes_nothing(tmp_path: Path, damage: st
     assert not any(each.values.any() for each in found)
 
 
+@pytest.mark.parametrize(("steps", "left"), [((5,), "the run has none"), ((3, 5), "the newest is that of step 3")])
+def test_what_is_left_without_a_damaged_checkpoint_is_said(tmp_path: Path, steps: tuple[int, ...], left: str) -> None:
+    checkpoints = Checkpoints(tmp_path, SETUP)
+    paths = [checkpoints.save(Progress(step), parts(arrays())) for step in steps]
+    assert checkpoints.restore_newest(parts(arrays())).step == 5
+    (paths[-1] / "000000.npy").write_bytes(b"")
+    with pytest.raises(CheckpointError, match=f"000000.npy is damaged: .*\nwithout {paths[-1]} {left}"):
+        checkpoints.restore_newest(parts(arrays()))
+
+
 def test_another_format_is_refused(tmp_path: Path) -> None:
     checkpoints = Checkpoints(tmp_path, SETUP)
     path = checkpoints.save(Progress(5), parts(arrays())) / "checkpoint.json"
