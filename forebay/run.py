@@ -7,6 +7,7 @@ repeated, an export that is there is checked and left as it is. So a run that wa
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.export is not None and arguments.export not in names:
         hint = nearest(arguments.export, names)
         raise InputError(f"--export: expected one of the models {', '.join(names)}, found {arguments.export!r}{hint}")
+    _require_place(Path(arguments.output))
     if not project.plan.complete:
         print_plan(project.plan)
     summary = materialize(project)
@@ -67,6 +69,15 @@ def run(arguments: argparse.Namespace) -> int:
         if model.name == arguments.export:
             console.print(_export(model, plan, store, output), soft_wrap=True)
     return 0
+
+
+def _require_place(output: Path) -> None:
+    """Refuses an output that cannot be a directory, before hours of work for it."""
+    found = next(path for path in (output.absolute(), *output.absolute().parents) if path.exists())
+    if not found.is_dir():
+        raise InputError(f"--output: expected a directory, or a place for one, found the file {found}")
+    if not os.access(found, os.W_OK | os.X_OK):
+        raise InputError(f"--output: {found} cannot be written")
 
 
 def _train(names: list[str], plan: Plan, store: Store, output: Path) -> list[TrainedModel]:

@@ -236,4 +236,6 @@ def _require_present(table: pa.Table, block: Block, chosen: npt.NDArray[np.int64
             missing = chosen[column.is_null().to_numpy()[chosen]]
             if len(missing):
                 row = block.rows.start + int(missing.min())
-                raise LabelError(f"{block.entry}: the {role} of row {row} is null, which the filter keeps")
+                raise LabelError(
+                    f"{block.entry}: the {role} of row {row} is null, which the filter keeps (rows count from 0)"
+                )

@@ -99,8 +99,15 @@ def _problems(table: pa.Table) -> Iterator[tuple[str, Rows]]:
 def _described(problem: str, places: Sequence[tuple[ChunkEntry, int, Rows]], kept: int) -> str:
     total = sum(int(np.count_nonzero(rows)) for _, _, rows in places)
     named = [
-        f"{entry}: {np.count_nonzero(rows)} rows, the first is row {first + int(np.argmax(rows))}"
+        f"{entry}: {_counted(rows)}, the first is row {first + int(np.argmax(rows))}"
         for entry, first, rows in places[:_NAMED_FILES]
     ]
     rest = [f"and in {len(places) - _NAMED_FILES} more chunks"] if len(places) > _NAMED_FILES else []
-    return f"{problem} in {total} of {kept} rows that the filter keeps\n  " + "\n  ".join([*named, *rest])
+    return f"{problem} in {total} of {kept} rows that the filter keeps (rows count from 0)\n  " + "\n  ".join(
+        [*named, *rest]
+    )
+
+
+def _counted(rows: Rows) -> str:
+    number = int(np.count_nonzero(rows))
+    return f"{number} row" if number == 1 else f"{number} rows"

@@ -58,3 +58,10 @@ def test_export_of_an_unknown_model_is_refused_before_any_work(taxi: Path) -> No
     refused = forebay(*command, "--export", "tipp", directory=taxi, code=2)
     assert "found 'tipp' (did you mean 'tip'?)" in refused
     assert not (taxi / "none").exists()
+
+
+def test_an_output_that_cannot_be_is_refused_before_any_work(taxi: Path) -> None:
+    command = ["run", "models/tip.yaml", "--data", "dataset.yaml", "--store", "untouched", "--output"]
+    refused = forebay(*command, "dataset.yaml/runs", directory=taxi, code=2)
+    assert f"--output: expected a directory, or a place for one, found the file {taxi / 'dataset.yaml'}" in refused
+    assert computed(taxi / "untouched").keys() <= {taxi / "untouched" / "store.json"}

@@ -25,7 +25,7 @@ def fault_error(fault: int, place: str, batch: Any, definition: Definition) -> F
     what = bad_ids(batch, definition) if fault == BAD_ID else bad_values(batch, definition)
     where = f"model {definition.name}, {place}"
     if what is not None:
-        return DataError(f"{where}: {what}") if fault == BAD_ID else DivergedError(f"{where}: {what}")
+        return DataError(f"{where}: {what}")
     return DivergedError(
         f"{where}: the loss is not finite and all inputs are; parameters have grown too large, "
         "which a smaller learning rate may prevent"

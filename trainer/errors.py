@@ -29,8 +29,8 @@ class CheckpointError(ForebayError):
     """A checkpoint is damaged; the message names the file, what was found and what was expected."""
 
 
-class DataError(ForebayError):
-    """Data that a step cannot use; the message names the step and the feature."""
+class DataError(InputError):
+    """Data that a step cannot use; the message names the step, and what of the batch is wrong."""
 
 
 class NoRowsError(InputError):
@@ -38,7 +38,7 @@ class NoRowsError(InputError):
 
 
 class DivergedError(ForebayError):
-    """The loss is not finite; the message names the step, and the feature if one of its values is not finite."""
+    """The loss or a parameter is not finite although all data are; the message names the step."""
 
 
 class OutputError(InputError):

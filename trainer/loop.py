@@ -24,6 +24,7 @@ from trainer.metrics import Metrics, measure
 from trainer.model import Model
 from trainer.progress import Show
 from trainer.summaries import Summaries
+from transforms.splits import written
 
 EVALUATION_BATCH = 4096
 """Examples per batch where nothing is trained."""
@@ -105,8 +106,8 @@ def fit(
       How far the training is when the data, the epochs or the steps end.
 
     Raises:
-      DivergedError: the loss, or a parameter, is not finite.
-      DataError: an id is outside its table.
+      DataError: an id is outside its table, or a dense feature, a label or a weight cannot be used.
+      DivergedError: the loss, or a parameter, is not finite, and no data are the cause.
       NoRowsError: there is no batch to train on.
     """
     run = model.engine.make_step(model.loss, model.parameters, options.schedule)
@@ -160,7 +161,7 @@ def _no_rows(model: Model) -> NoRowsError:
     wanted = f"a batch of {train.batch_size} rows" if train.drop_remainder else "rows"
     return NoRowsError(
         f"model {model.definition.name}: expected {wanted} to train on, found none that its filter keeps and that is "
-        f"not held out ({train.evaluate or 'nothing is'})"
+        f"not held out (evaluate: {written(train.evaluate)})"
     )
 
 
@@ -188,8 +189,8 @@ def evaluate(model: Model, source: Source, show: Show = lambda text: None) -> Me
     """How good the model's predictions for ``source`` are; changes nothing.
 
     Raises:
-      DataError: an id is outside its table.
-      DivergedError: a prediction is not finite.
+      DataError: an id is outside its table, or a dense feature, a label or a weight cannot be used.
+      DivergedError: a prediction is not finite, and no data are the cause.
     """
     forward = model.engine.make_forward(model.predictions)
     parts: list[tuple[Any, Any, Any]] = [(np.zeros(0, np.float32),) * 3]

@@ -87,6 +87,36 @@ def test_a_wrong_log_is_told_without_a_traceback(project, tmp_path, capfd, text,
     assert stored("store", "datasets") == set()
 
 
+@pytest.mark.parametrize("verb", [["materialize"], ["run", "--output", "runs"]], ids=["materialize", "run"])
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (("1", "", ""), "model 'one': the label is null in 2 of 8 rows that the filter keeps (rows count from 0)"),
+        (("1", "2", "-1"), "model 'one': the label is not in [0, 1] in 2 of 8 rows that the filter keeps"),
+    ],
+)
+def test_labels_that_nothing_can_learn_are_told_with_their_place(project, tmp_path, capfd, verb, labels, message):
+    part = csv(tmp_path / "log", 1)
+    part.write_text("query,device,price,click\n" + "".join(f"a,b,1,{label}\n" for label in labels))
+    assert main([*verb, *project[1:]]) == 2
+    err = capfd.readouterr().err
+    assert message in err
+    assert f"{part}: 2 rows, the first is row 1" in err
+    assert "Traceback" not in err
+    assert stored("store", "datasets") == set()
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_label_that_is_nan_is_told_with_its_place(project, tmp_path, capfd):
+    (tmp_path / "one.yaml").write_text(MODEL.replace("NAME", "one").replace("label: click", "label: price * 0 + 0.5"))
+    part = csv(tmp_path / "log", 1)
+    part.write_text("query,device,price,click\na,b,1,1\na,b,nan,1\n")
+    assert main(project) == 2
+    err = capfd.readouterr().err
+    assert "model 'one': the label is not in [0, 1] in 1 of 7 rows that the filter keeps" in err
+    assert f"{part}: 1 row, the first is row 1" in err
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

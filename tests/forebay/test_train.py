@@ -173,6 +173,16 @@ def test_what_is_not_materialized_is_said(place: Path, capsys: pytest.CaptureFix
     assert not (place / "runs").exists()
 
 
+def test_values_that_are_not_finite_are_wrong_input_and_leave_no_files(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "clicks.yaml").write_text(MODEL.replace("zscore(log1p(fill(price, 0)))", "log(fill(price, 0) * 0)"))
+    assert main(["materialize", *WHERE]) == 0
+    assert main(["train", *WHERE, "--output", "runs"]) == 2
+    assert "model clicks, step 1: feature 'price' is not finite (-inf)" in capsys.readouterr().err
+    assert list((place / "runs" / "clicks").iterdir()) == []
+
+
 def test_wrong_options_are_refused(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", *WHERE, "--output", "runs", "--epochs", "0"]) == 2
     assert "--epochs: expected at least 1, found 0" in capsys.readouterr().err

@@ -45,9 +45,9 @@ def test_null_labels_are_counted_and_the_first_row_of_each_chunk_is_named(tmp_pa
     with pytest.raises(LabelError) as caught:
         _check(tmp_path, *chunks)
     assert str(caught.value).splitlines() == [
-        "model 'm': the label is null in 3 of 7 rows that the filter keeps",
+        "model 'm': the label is null in 3 of 7 rows that the filter keeps (rows count from 0)",
         "  /log/0.csv (part 1 of 2): 2 rows, the first is row 1",
-        "  /log/1.csv (part 2 of 2): 1 rows, the first is row 2",  # counted in the file, not in the chunk
+        "  /log/1.csv (part 2 of 2): 1 row, the first is row 2",  # counted in the file, not in the chunk
     ]
 
 

@@ -109,9 +109,9 @@ def test_evaluating_no_rows_is_possible() -> None:
 @pytest.mark.parametrize(
     ("feature", "value", "error", "message"),
     [
-        ("price", float("inf"), DivergedError, r"model small, step 3: feature 'price' is not finite \(inf\)"),
-        ("label", 2.0, DivergedError, r"step 3: a label is 2.0; labels are in \[0, 1\]"),
-        ("weight", -1.0, DivergedError, r"step 3: a weight is -1.0"),
+        ("price", float("inf"), DataError, r"model small, step 3: feature 'price' is not finite \(inf\)"),
+        ("label", 2.0, DataError, r"step 3: a label is 2.0; labels are in \[0, 1\]"),
+        ("weight", -1.0, DataError, r"step 3: a weight is -1.0"),
         ("brand", 40, DataError, r"step 3: feature 'brand' has the id 40, and its table is word\[40, 8\]"),
     ],
 )
@@ -130,7 +130,9 @@ def test_what_stops_training_is_named(feature: str, value: float, error: type[Ex
 def test_nothing_to_train_on_is_no_training(tmp_path: Path, rows: int, drop: bool) -> None:
     model = Model(definition(drop_remainder=drop))
     checkpoints = Checkpoints(tmp_path, SETUP)
-    with pytest.raises(NoRowsError, match=r"model small: expected .*rows to train on, found none .*\(nothing is\)"):
+    with pytest.raises(
+        NoRowsError, match=r"model small: expected .*rows to train on, found none .*\(evaluate: nothing\)"
+    ):
         fit(model, Rows(rows), Options(), Progress(), checkpoints, Summaries(None), lambda text: None)
     assert not checkpoints.steps()
 
