@@ -23,11 +23,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--run",
         required=True,
+        type=common.path,
         metavar="DIR",
         help="the model's run, whose newest checkpoint is exported: what `forebay train --output` keeps under its name",
     )
     parser.add_argument(
-        "--output", required=True, metavar="DIR", help="where the export goes: a directory that is new or empty"
+        "--output",
+        required=True,
+        type=common.path,
+        metavar="DIR",
+        help="where the export goes: a directory that is new or empty",
     )
     parser.add_argument(
         "--no-check", dest="check", action="store_false", help="do not compare what it serves with the store"

@@ -90,7 +90,9 @@ def _run(verb: str, words: Sequence[str]) -> int:
 
 def _check_options(verb: str, parser: argparse.ArgumentParser, unknown: Sequence[str]) -> None:
     if unknown:
-        option = next((word for word in unknown if word.startswith("-")), unknown[0]).partition("=")[0]
+        if not any(word.startswith("-") for word in unknown):
+            raise InputError(f"`forebay {verb}`: expected no further argument, found {unknown[0]!r}")
+        option = next(word for word in unknown if word.startswith("-")).partition("=")[0]
         known = list(dict.fromkeys(re.findall(r"--[a-z-]+", parser.format_usage())))
         hint = nearest(option, known) or f"; the options are {', '.join(known)}"
         raise InputError(f"`forebay {verb}` has no option {option!r}{hint}")

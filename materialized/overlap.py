@@ -39,7 +39,7 @@ def nothing_held_out(model: BoundModel, manifest: Manifest) -> str | None:
     if not isinstance(evaluate, EvaluateChunks | EvaluateTime) or _held_out(evaluate, manifest, unknown=True):
         return None
     return (
-        f"model {model.name!r} is evaluated on nothing: none of the log's {len(manifest.entries)} chunks is held out "
+        f"model {model.name!r} is evaluated on nothing: of the log's chunks ({len(manifest.entries)}) none is held out "
         f"(evaluate: {written(evaluate)})"
     )
 

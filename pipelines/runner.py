@@ -80,6 +80,10 @@ class RunnerOptions:
     def pipeline_options(self) -> PipelineOptions:
         """The options as Beam has them."""
         flags = list(self.flags)
+        for before, flag in zip(["", *flags], flags, strict=False):
+            is_value = before.startswith("--") and "=" not in before
+            if not flag.startswith("--") and not is_value:  # Beam would leave it out without a word
+                raise InputError(f"expected an option of Beam's, as --region=europe-west1, found {flag!r}")
         if self.in_process and self.workers > 1:
             flags += [f"--direct_num_workers={self.workers}", f"--direct_running_mode={_MODES[self.mode]}"]
         options = PipelineOptions(flags)

@@ -34,9 +34,10 @@ def test_wrong_arguments_end_with_2(words, capsys):
     [
         ("--jsn=x", "`forebay plan` has no option '--jsn' (did you mean '--json'?)"),
         ("-x", "`forebay plan` has no option '-x'; the options are --data, --store, --html, --json"),
+        ("n.yaml", "`forebay plan`: expected no further argument, found 'n.yaml'"),
     ],
 )
-def test_an_unknown_option_names_the_nearest(option, message, capsys):
+def test_what_a_verb_does_not_take_is_named(option, message, capsys):
     assert main(["plan", "m.yaml", "--data", "d", "--store", "s", option]) == 2
     assert message in capsys.readouterr().err
 
@@ -44,6 +45,13 @@ def test_an_unknown_option_names_the_nearest(option, message, capsys):
 @pytest.mark.parametrize("words", [["", "--data", "d", "--store", "s"], ["m", "--data", "d", "--store="]])
 def test_an_empty_path_is_not_the_working_directory(words, capsys):
     assert main(["plan", *words]) == 2
+    assert "expected a path, found an empty text" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["train"], ["run"], ["export", "--run", "r"], ["export", "--output", "o", "--run="]])
+def test_an_empty_output_is_not_the_working_directory(words, capsys):
+    output = [] if "--output" in words else ["--output="]
+    assert main([*words, "m.yaml", "--data", "d", "--store", "s", *output]) == 2
     assert "expected a path, found an empty text" in capsys.readouterr().err
 
 

@@ -267,7 +267,7 @@ def test_that_nothing_is_held_out_is_warned_of(evaluate, text):
     entries = [replace(entry(name), time_range=(time, time + 99)) for name, time in (("a", 0), ("b", 100))]
     spec = SimpleNamespace(place=None, train=SimpleNamespace(evaluate=evaluate))
     bound = replace(model("n", q=Q), spec=spec)
-    expected = f"model 'n' is evaluated on nothing: none of the log's 2 chunks is held out (evaluate: {text})"
+    expected = f"model 'n' is evaluated on nothing: of the log's chunks (2) none is held out (evaluate: {text})"
     assert make_plan([bound], LOG, manifest(*entries), None).warnings == ((expected,) if text else ())
     if isinstance(evaluate, EvaluateTime):
         # Where a file does not say its times, nothing is claimed.

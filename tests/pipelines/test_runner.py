@@ -88,6 +88,9 @@ def test_wrong_options(options, message):
 def test_an_option_that_beam_does_not_have():
     with pytest.raises(InputError, match=r"Beam has no option --regoin \(did you mean 'region'\?\)"):
         RunnerOptions(flags=("--regoin=x",)).pipeline_options()
+    with pytest.raises(InputError, match="expected an option of Beam's, as --region=europe-west1, found 'region=x'"):
+        RunnerOptions(flags=("--region=y", "region=x")).pipeline_options()
+    assert RunnerOptions(flags=("--region", "x")).pipeline_options().get_all_options()["region"] == "x"
 
 
 def test_remote_workers_need_a_place_for_failures():
