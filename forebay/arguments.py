@@ -41,3 +41,14 @@ def add_store(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="the store: a directory, gs://bucket/path or s3://bucket/path",
     )
+
+
+def add_runs(parser: argparse.ArgumentParser) -> None:
+    """``--output``: where trained models are kept."""
+    parser.add_argument(
+        "--output",
+        required=True,
+        type=path,
+        metavar="DIR",
+        help="where runs are kept: each model in DIR under its own name",
+    )

@@ -26,13 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_models(parser)
     common.add_data(parser)
     common.add_store(parser)
-    parser.add_argument(
-        "--output",
-        required=True,
-        type=common.path,
-        metavar="DIR",
-        help="where runs are kept: each model in DIR under its own name",
-    )
+    common.add_runs(parser)
     parser.add_argument(
         "--export", metavar="NAME", help="also export this model, to DIR/NAME/exports/STEP, and check what it serves"
     )

@@ -21,13 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_models(parser)
     common.add_data(parser)
     common.add_store(parser)
-    parser.add_argument(
-        "--output",
-        required=True,
-        type=common.path,
-        metavar="DIR",
-        help="where runs are kept: each model in DIR under its own name",
-    )
+    common.add_runs(parser)
     parser.add_argument("--epochs", type=int, metavar="N", help="passes over the data (default: the model's)")
     parser.add_argument("--steps", type=int, metavar="N", help="stop after N steps in all")
     parser.add_argument("--resume", action="store_true", help="go on from the newest checkpoint, where there is one")
